@@ -52,12 +52,15 @@ def classes_to_translate(network: Network, system: System) -> list[str]:
 def vegas_parameters(
     system: System, network: Network, points: Points
 ) -> dict[str, VegasParameters]:
-    """Parameters of every Vegas class for a system.
+    """Alpha, beta and gamma of every Vegas class, translated to a system.
 
     Args:
-        system: the system.
-        network: the classes.
+        system: name and Vegas dialect of the target system.
+        network: flow classes with their congestion controls.
         points: operating points of the classes that must be translated.
+
+    Returns:
+        For each Vegas class, the parameters in the system's units (packets) and their origin.
 
     Raises:
         InvalidInput: for a missing operating point, or a system that cannot reach the window.
@@ -72,7 +75,14 @@ def vegas_parameters(
 def class_parameters(
     system: System, name: str, law: Vegas, point: OperatingPoint | None
 ) -> VegasParameters:
-    """Parameters of one Vegas class for a system; `point` is needed for another dialect."""
+    """Alpha, beta and gamma (packets) of one Vegas class, translated to a system.
+
+    Args:
+        system: name and Vegas dialect of the target system.
+        name: name of the class, for error messages.
+        law: Vegas of the class.
+        point: operating point; needed if the system has another dialect than `law`.
+    """
     given = f"alpha {law.alpha:g}, beta {law.beta:g}, gamma {law.gamma:g}"
     if law.dialect == system.name:
         values, _ = settings_for(system, law, OperatingPoint(1.0, 1.0, 0.0))
@@ -93,5 +103,5 @@ def class_parameters(
 
 
 def all_equal(vegas: Mapping[str, VegasParameters]) -> bool:
-    """Whether all Vegas classes have the same parameters."""
+    """Whether all Vegas classes have the same alpha, beta and gamma for the system."""
     return len({tuple(parameters.values.items()) for parameters in vegas.values()}) <= 1

@@ -30,7 +30,12 @@ class Exported:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The export as a JSON document."""
+        """The JSON output of `vegasfluid export`.
+
+        Returns:
+            `format`; `vegas` (by class: alpha, beta and gamma in packets, `from_dialect`,
+            `translated`); `notes`; and `files`, texts by file name.
+        """
         return {
             "format": self.format,
             "vegas": {
@@ -49,7 +54,7 @@ class Exported:
 def header_comments(
     model: Model, notes: tuple[str, ...], vegas: Mapping[str, VegasParameters]
 ) -> list[str]:
-    """Comment lines: the model, the origin of its Vegas parameters, and the notes."""
+    """Comment lines (`# ...`): title and source of the model, Vegas parameters, notes."""
     lines = comment(f"Model: {model.title}") if model.title else []
     lines += comment(f"Source: {model.source}") if model.source else []
     for name, parameters in vegas.items():

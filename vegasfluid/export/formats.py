@@ -46,7 +46,7 @@ FORMATS = {
 
 
 def format_of(name: str) -> Format:
-    """The format with a name; raises InvalidInput for an unknown one."""
+    """The export format called `name`; raises InvalidInput if there is none."""
     if name not in FORMATS:
         raise InvalidInput("export", "format", "one of " + ", ".join(FORMATS), name)
     return FORMATS[name]
@@ -54,6 +54,15 @@ def format_of(name: str) -> Format:
 
 def needs_points(model: Model, name: str) -> list[str]:
     """Names of the classes whose Vegas parameters must be translated for a format.
+
+    For these, `export_model` needs operating points.
+
+    Args:
+        model: the model to export.
+        name: one of `FORMATS`.
+
+    Raises:
+        InvalidInput: for an unknown format.
 
     >>> from vegasfluid import modelfile
     >>> needs_points(modelfile.load("models/weigle_feng_network2.toml"), "ns2")
@@ -73,6 +82,9 @@ def export_model(
         points: operating points of the classes that `needs_points` returns; see
             `vegasfluid.tuning.operating_points`.
         seed: seed of the random numbers of a scenario.
+
+    Returns:
+        Texts of the files, the Vegas parameters in them (packets), and notes on differences.
 
     Raises:
         InvalidInput: for an unknown format, a missing operating point, or a part of the model that

@@ -75,12 +75,15 @@ vegas() {
 
 
 def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
-    """Export a model to FreeBSD.
+    """Export a model to FreeBSD: the script `tune.sh` and files for sysctl.conf.
 
     Args:
         model: the model.
-        points: operating points of the Vegas classes.
+        points: operating points of the Vegas classes, by class.
         seed: not used, as nothing is random.
+
+    Returns:
+        Texts of the files, the Vegas parameters (whole packets), and notes on differences.
 
     Raises:
         InvalidInput: for a congestion control or parameters that FreeBSD does not support.
@@ -103,7 +106,13 @@ def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
 
 
 def host_part(name: str, flows: Flows, vegas: Mapping[str, VegasParameters]) -> list[str]:
-    """Commands for a host that sends the flows of a class."""
+    """Shell commands for a FreeBSD host that sends the flows of class `name`.
+
+    Args:
+        name: name of the class.
+        flows: the class.
+        vegas: alpha and beta for FreeBSD (packets), by Vegas class.
+    """
     lines, names = control_commands(name, flows, CONTROLS, "freebsd")
     if names is None:
         return lines
@@ -119,7 +128,20 @@ def host_part(name: str, flows: Flows, vegas: Mapping[str, VegasParameters]) -> 
 def queue_part(
     number: int, name: str, link: Link, packet_bytes: int
 ) -> tuple[list[str], list[str]]:
-    """Commands for a router with dummynet before a link, and notes on differences."""
+    """Shell commands for a FreeBSD router that emulates a link with dummynet.
+
+    Args:
+        number: number of the dummynet pipe.
+        name: name of the link.
+        link: rate, delay, buffer and queue discipline.
+        packet_bytes: size of a data packet, bytes.
+
+    Returns:
+        Lines of the script, and notes on differences from the model.
+
+    Raises:
+        InvalidInput: for a delay above 10 s, or another queue discipline than RED and drop-tail.
+    """
     rate, delay = round(bits_per_second(link.capacity, packet_bytes)), round(link.delay * 1e3)
     if delay > LONGEST_DELAY:
         given = f"{delay} ms"
@@ -150,7 +172,14 @@ def queue_part(
 
 
 def red_options(red: Red) -> tuple[str, str, list[str]]:
-    """A sentence on the rounding of weight and probability, the options of ipfw, and notes."""
+    """RED's parameters as options of ipfw.
+
+    Args:
+        red: thresholds in packets, weight and probability.
+
+    Returns:
+        A sentence on the rounding to parts of 2^16, the options, and notes on differences.
+    """
     weight, probability = (max(int(value * ONE), 1) / ONE for value in (red.weight, red.max_drop))
     low = round(red.min_thresh)
     high = max(round(red.max_thresh), low + 1)
@@ -171,12 +200,15 @@ def red_options(red: Red) -> tuple[str, str, list[str]]:
 
 
 def as_decimal(value: float) -> str:
-    """A multiple of 2^-16 with all its digits and without an exponent."""
+    """Text of a multiple of 2^-16 with all its digits and without exponent."""
     return f"{value:.16f}".rstrip("0").rstrip(".")
 
 
 def sysctl_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
-    """Lines of sysctl.conf, for classes with the same parameters."""
+    """Lines for sysctl.conf that set alpha and beta of Vegas (packets).
+
+    `vegas` has classes with the same parameters.
+    """
     values = next(iter(vegas.values())).values
     return [
         *origin_comments(vegas, "For /etc/sysctl.conf of hosts"),

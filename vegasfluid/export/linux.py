@@ -57,12 +57,15 @@ HEAD = """\
 
 
 def export_linux(model: Model, points: Points, seed: int) -> Exported:
-    """Export a model to Linux.
+    """Export a model to Linux: the script `tune.sh` and files for /etc/modprobe.d.
 
     Args:
         model: the model.
-        points: operating points of the Vegas classes with another dialect.
+        points: operating points of the Vegas classes with another dialect, by class.
         seed: not used, as nothing is random.
+
+    Returns:
+        Texts of the files, the Vegas parameters (whole packets), and notes on differences.
 
     Raises:
         InvalidInput: for a congestion control or parameters that Linux does not support.
@@ -109,7 +112,14 @@ vegas() {
 def host_part(
     name: str, flows: Flows, vegas: Mapping[str, VegasParameters], packet_bytes: int
 ) -> list[str]:
-    """Commands for a host that sends the flows of a class."""
+    """Shell commands for a Linux host that sends the flows of class `name`.
+
+    Args:
+        name: name of the class.
+        flows: the class.
+        vegas: alpha, beta and gamma for Linux (packets), by Vegas class.
+        packet_bytes: size of a data packet, bytes.
+    """
     lines, names = control_commands(name, flows, CONTROLS, "linux")
     if names is None:
         return lines
@@ -131,7 +141,16 @@ def host_part(
 
 
 def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], list[str]]:
-    """Commands for the device before a link, and notes on differences."""
+    """Shell commands (`tc`) for the device that sends into a link.
+
+    Args:
+        name: name of the link.
+        link: rate, delay, buffer and queue discipline.
+        packet_bytes: size of a data packet, bytes.
+
+    Returns:
+        Lines of the script, and notes on differences from the model.
+    """
     rate = f"{round(bits_per_second(link.capacity, packet_bytes))}bit"
     lines = comment(
         f"The device that sends into {name}: {rate}/s, {link.delay * 1e3:g} ms one way; the same "
@@ -156,7 +175,12 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
 
 
 def rounding_comments(law: Red, red: TcRed) -> list[str]:
-    """Sentences on the rounding of the weight and of the probability."""
+    """Sentences on how Linux rounds RED's weight and drop probability.
+
+    Args:
+        law: RED of the model.
+        red: values that tc and the kernel use.
+    """
     reason = ""
     if red.wlog < red.wanted_wlog:
         reason = f", because thresholds shifted by more than {red.wlog} bits exceed 32 bits"
@@ -169,7 +193,10 @@ def rounding_comments(law: Red, red: TcRed) -> list[str]:
 
 
 def modprobe_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
-    """Lines of a file in /etc/modprobe.d, for classes with the same parameters."""
+    """Lines for /etc/modprobe.d that set alpha, beta and gamma of tcp_vegas (packets).
+
+    `vegas` has classes with the same parameters.
+    """
     parameters = next(iter(vegas.values()))
     values = " ".join(f"{key}={value}" for key, value in parameters.values.items())
     return [

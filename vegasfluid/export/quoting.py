@@ -31,7 +31,11 @@ def plain_text(text: str) -> str:
 
 
 def comment(text: str, mark: str = "#") -> list[str]:
-    r"""Comment lines with the text; none ends in a backslash.
+    r"""Lines with the text as a comment, wrapped at 92 characters; none ends in a backslash.
+
+    Args:
+        text: any text.
+        mark: start of each line.
 
     >>> comment("two\nlines\\")
     ['# two lines\\ .']
@@ -41,7 +45,9 @@ def comment(text: str, mark: str = "#") -> list[str]:
 
 
 def tcl_word(text: str) -> str:
-    r"""The text as a word of Tcl, in which nothing is substituted.
+    r"""The text as a quoted word of Tcl, in which nothing is substituted.
+
+    Line breaks and control characters become spaces.
 
     >>> tcl_word("a[exit]")
     '"a\\u005bexit\\u005d"'
@@ -57,7 +63,7 @@ def _in_tcl(character: str) -> str:
 
 
 def tcl_number(value: float) -> str:
-    """A number in Tcl, with all its digits.
+    """The number as text of Tcl, with all its digits; whole numbers without a point.
 
     >>> tcl_number(0.1), tcl_number(5.0)
     ('0.1', '5')

@@ -34,19 +34,19 @@ LARGEST_SIZE = 2**31
 
 @dataclass(frozen=True)
 class TcRed:
-    """Options of `tc qdisc ... red`, and the values that the kernel uses.
+    """Options of `tc qdisc ... red`, and the values that the kernel makes of them.
 
     Args:
         limit: buffer, bytes.
         low: lower threshold, bytes.
         high: upper threshold, bytes.
         average_packet: packet size, bytes.
-        burst: packets.
-        probability: option `probability`.
+        burst: option `burst`, packets.
+        probability: option `probability`: largest drop probability that is asked for.
         wlog: the weight is 2^-wlog.
         wanted_wlog: wlog nearest to the model's weight.
         kernel_probability: drop probability at the upper threshold in the kernel.
-        old_probability: the same in kernels before 3.3.
+        old_probability: drop probability at the upper threshold in kernels before 3.3.
     """
 
     limit: int
@@ -62,7 +62,7 @@ class TcRed:
 
     @property
     def weight(self) -> float:
-        """Weight of a sample in the average."""
+        """Weight of a sample in RED's moving average of the queue: 2^-wlog, no unit."""
         return 2.0**-self.wlog
 
 
@@ -71,7 +71,7 @@ def weight_log(low: int, burst: int, average_packet: int) -> int | None:
 
     Args:
         low: lower threshold, bytes.
-        burst: packets.
+        burst: option `burst`, packets.
         average_packet: packet size, bytes.
 
     Returns:
@@ -91,7 +91,12 @@ def weight_log(low: int, burst: int, average_packet: int) -> int | None:
 
 
 def burst_for(wlog: int, low: int, average_packet: int) -> int:
-    """A burst for which tc chooses a Wlog: the middle of all such bursts, packets.
+    """A burst (packets) for which tc chooses a given Wlog: the middle of all such bursts.
+
+    Args:
+        wlog: desired exponent of the weight 2^-wlog.
+        low: lower threshold, bytes.
+        average_packet: packet size, bytes.
 
     >>> weight_log(30000, burst_for(9, 30000, 1000), 1000)
     9
@@ -112,7 +117,12 @@ def burst_for(wlog: int, low: int, average_packet: int) -> int:
 
 
 def step_of_old_kernels(low: int, high: int, probability: float) -> int:
-    """Plog: before Linux 3.3, the probability at `high` was (high - low) / 2^Plog.
+    """Plog of kernels before 3.3: the probability at `high` was (high - low) / 2^Plog.
+
+    Args:
+        low: lower threshold, bytes.
+        high: upper threshold, bytes.
+        probability: drop probability that is asked for at `high`.
 
     >>> step_of_old_kernels(32 * 1024, 128 * 1024, 0.02)
     23
@@ -124,11 +134,11 @@ def step_of_old_kernels(low: int, high: int, probability: float) -> int:
 
 
 def rounded_red(law: Red, buffer: float, packet_bytes: int) -> TcRed:
-    """Options of tc for a RED, with the values that the kernel uses.
+    """Options of tc for RED, in bytes, with the values that the kernel uses.
 
     Args:
-        law: the RED.
-        buffer: packets that can wait.
+        law: RED of the model: thresholds in packets, weight and probability.
+        buffer: packets that can wait in the queue.
         packet_bytes: size of a data packet, bytes.
 
     Raises:

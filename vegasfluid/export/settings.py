@@ -94,17 +94,20 @@ response to a loss is NewReno's. There is no gamma: slow start ends above beta."
 
 
 def rounded(value: float, whole: bool) -> float | int:
-    """A parameter that the system accepts: a whole number of at least 1, or any positive one."""
+    """The value (packets) as a parameter that a system accepts.
+
+    A whole number of at least 1 if `whole`; otherwise at least 0.001.
+    """
     return max(round(value), 1) if whole else max(value, SMALLEST_THRESHOLD)
 
 
 def parameters_of(
     system: System, low: float, high: float, gamma: float, point: OperatingPoint
 ) -> dict[str, float]:
-    """alpha, beta and gamma of a system, packets.
+    """Alpha, beta and gamma (packets) with which a system has given equilibrium backlogs.
 
     Args:
-        system: the system.
+        system: how its parameters depend on the backlog.
         low: backlog at which windows stop growing, packets.
         high: backlog at which windows stop shrinking, packets.
         gamma: threshold of slow start, packets.
@@ -117,12 +120,12 @@ def parameters_of(
 
 
 def unreachable_window(system: System, loss_cut: float, point: OperatingPoint) -> str | None:
-    """Why a system cannot reach the window of an operating point, or None.
+    """Sentence on why a system cannot reach the window of an operating point; None if it can.
 
     Args:
-        system: the system.
+        system: gives the fraction of the window that a loss takes away.
         loss_cut: fraction of the window that a loss takes away in the model's dialect.
-        point: the operating point.
+        point: mean window (packets) and drop probability.
     """
     if point.drop_prob <= 0 or system.loss_cut <= loss_cut:
         return None
@@ -142,12 +145,13 @@ def settings_for(
     """Vegas parameters with which a system has the same equilibrium backlog.
 
     Args:
-        system: the system.
-        law: Vegas in its dialect.
+        system: the target system.
+        law: Vegas with its dialect's parameters, packets.
         point: operating point of its flows.
 
     Returns:
-        alpha, beta and gamma in packets, and None; or an empty dict, and the reason.
+        Alpha, beta and gamma in packets, and None; or an empty dict, and why the system cannot
+        reach the window.
 
     >>> point = OperatingPoint(rtt_over_base=2.0, cwnd=50.0, drop_prob=0.0)
     >>> settings_for(FREEBSD, Vegas(10, 12, 1, dialect="linux"), point)
@@ -174,12 +178,12 @@ def translate(
     """Vegas parameters with which each dialect has the same equilibrium backlog.
 
     Args:
-        law: Vegas in its dialect.
-        point: operating point of its flows.
+        law: Vegas with its dialect's parameters, packets.
+        point: RTT over base RTT, window and drop probability of its flows.
 
     Returns:
-        alpha, beta and gamma in packets by dialect, and the reasons of dialects that cannot reach
-        the window, by dialect.
+        Two dicts by dialect: alpha, beta and gamma in packets; and, for dialects that cannot reach
+        the window, the reason.
 
     >>> point = OperatingPoint(rtt_over_base=2.0, cwnd=50.0, drop_prob=0.0)
     >>> settings, missing = translate(Vegas(10, 12, 1, dialect="ns2"), point)

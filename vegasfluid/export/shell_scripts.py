@@ -13,7 +13,11 @@ __all__ = ["case_statement", "config_files", "control_commands", "origin_comment
 
 
 def case_statement(parts: Mapping[str, list[str]]) -> list[str]:
-    """Lines of a `case` statement that runs the part named by the first argument."""
+    """Lines of a shell `case` statement that runs the part named by the first argument.
+
+    Args:
+        parts: lines of each part, by its name.
+    """
     lines = ["", 'case "${1:-}" in']
     for part, body in parts.items():
         lines += [f"{part})", *(f"    {line}" for line in body), "    ;;"]
@@ -24,10 +28,16 @@ def case_statement(parts: Mapping[str, list[str]]) -> list[str]:
 def control_commands(
     name: str, flows: Flows, controls: Mapping[str, tuple[str, str]], system: str
 ) -> tuple[list[str], tuple[str, str] | None]:
-    """First lines of a host's part, and the system's names of its congestion control and module.
+    """First lines of a host's part of the script, and what sets its congestion control.
+
+    Args:
+        name: name of the class that the host sends.
+        flows: the class.
+        controls: the system's name of each congestion control and of its kernel module.
+        system: name of the system, for the error message.
 
     Returns:
-        The lines, and the names; None without congestion control, where the lines are complete.
+        The lines, and the two names; None without congestion control, where the lines are complete.
 
     Raises:
         InvalidInput: for a congestion control that the system does not have.
@@ -40,7 +50,12 @@ def control_commands(
 
 
 def origin_comments(vegas: Mapping[str, VegasParameters], begin: str) -> list[str]:
-    """Comment lines: for which hosts the parameters are, and their origin."""
+    """Comment lines: for which hosts Vegas parameters are, and how they were obtained.
+
+    Args:
+        vegas: parameters by class.
+        begin: start of each comment, such as `Hosts`.
+    """
     return [
         line
         for name, parameters in vegas.items()
@@ -53,10 +68,10 @@ def config_files(
     file: str,
     lines_of: Callable[[Mapping[str, VegasParameters]], list[str]],
 ) -> dict[str, str]:
-    """Config files: one for all hosts, or one per class if their parameters differ.
+    """Texts of config files by name: one, or one for each class if parameters differ.
 
     Args:
-        vegas: Vegas parameters of each class.
+        vegas: Vegas parameters of each class; empty: no files.
         file: name of the file; several are numbered.
         lines_of: function that returns the lines for classes with the same parameters.
     """

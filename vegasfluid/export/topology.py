@@ -35,7 +35,7 @@ class Topology:
 
 
 def access_hops(network: Network, name: str) -> list[float]:
-    """One-way propagation delay of the access links of a class, s.
+    """One-way propagation delay of one access link of each flow of a class, s.
 
     Returns:
         One value for each flow, or a single one if all are equal.
@@ -50,6 +50,9 @@ def build_topology(network: Network, system: str) -> Topology:
     Args:
         network: the network.
         system: name of the simulator, for the error message.
+
+    Returns:
+        Number of nodes, the two nodes of each link, and the end nodes of each class's path.
 
     Raises:
         InvalidInput: if a path is not the only shortest route.
@@ -70,7 +73,10 @@ def build_topology(network: Network, system: str) -> Topology:
 
 
 def _numbered(network: Network, paths: Mapping[str, tuple[str, ...]]) -> dict[End, int]:
-    """Node numbers of both ends of each link."""
+    """Node number of each end of each link, by link name and 0 (start) or 1 (end).
+
+    `paths` has the links of each class's path, in order; consecutive ones share a node.
+    """
     same: dict[End, End] = {(name, end): (name, end) for name in network.links for end in (0, 1)}
 
     def root(end: End) -> End:
@@ -86,7 +92,13 @@ def _numbered(network: Network, paths: Mapping[str, tuple[str, ...]]) -> dict[En
 
 
 def _shortest_routes(pairs: list[frozenset[int]], start: int, goal: int) -> tuple[int, int]:
-    """Length in links, and number, of the shortest routes between two nodes."""
+    """Length in links, and number, of the shortest routes from node `start` to node `goal`.
+
+    Args:
+        pairs: the two nodes of each link.
+        start: first node.
+        goal: last node.
+    """
     routes, visited, length = {start: 1}, {start}, 0
     while routes and goal not in routes:
         following: dict[int, int] = {}

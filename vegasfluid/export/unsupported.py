@@ -17,11 +17,11 @@ Entry = TypeVar("Entry")
 
 
 def equivalent(table: Mapping[str, Entry], name: str, flows: Flows, system: str) -> Entry:
-    """The system's equivalent of a class's congestion control.
+    """The entry of a table for the congestion control of a class.
 
     Args:
-        table: equivalents by the names of congestion controls.
-        name: name of the class.
+        table: a system's equivalents, by the names of congestion controls in the model.
+        name: name of the class, for the error message.
         flows: the class.
         system: name of the system, for the error message.
 
@@ -36,7 +36,14 @@ def equivalent(table: Mapping[str, Entry], name: str, flows: Flows, system: str)
 
 
 def require_values(name: str, law: Any, system: str, **allowed: object) -> None:
-    """Raise InvalidInput unless parameters of a law have the values that a system supports."""
+    """Raise InvalidInput unless parameters of a congestion control have supported values.
+
+    Args:
+        name: name of the class, for the error message.
+        law: congestion control of the class.
+        system: name of the system, for the error message.
+        allowed: the supported value of each parameter, by its name.
+    """
     for key, value in allowed.items():
         if getattr(law, key) != value:
             given = getattr(law, key)
@@ -44,22 +51,25 @@ def require_values(name: str, law: Any, system: str, **allowed: object) -> None:
 
 
 def require_rfc_3649(name: str, law: Any, system: str) -> None:
-    """Raise InvalidInput unless HighSpeed TCP has the parameters of RFC 3649."""
+    """Raise InvalidInput unless HighSpeed TCP (`law`) of class `name` is that of RFC 3649.
+
+    `system` is named in the message.
+    """
     usual = HighSpeed().parameters()
     require_values(name, law, system, **{key: usual[key] for key in usual if key != "recovery"})
 
 
 def require_no_jitter(name: str, link: Link, system: str) -> None:
-    """Raise InvalidInput if a link has jitter."""
+    """Raise InvalidInput if link `name` has jitter, which `system` does not support."""
     if link.jitter:
         raise InvalidInput(f"links.{name}", "jitter", f"0 for {system}", link.jitter)
 
 
 def red_of(name: str, link: Link, system: str) -> Red | None:
-    """The RED of a link; None for drop-tail.
+    """RED of link `name`, or None if it is drop-tail.
 
     Raises:
-        InvalidInput: for another queue discipline.
+        InvalidInput: for another queue discipline; names `system`.
     """
     if isinstance(link.aqm, DropTail):
         return None

@@ -86,8 +86,9 @@ class Explanation:
         """The block `explanation` of the JSON output: theory, and packet runs of other parameters.
 
         Theory is the equilibrium and its stability; packet runs are those of the rules of thumb
-        (`rules_of_thumb`) and of the `defaults`. Keys end in their unit (`_packets`, `_s`); the others
-        are pure numbers or texts. What is missing is null, with the reason under `..._missing`.
+        (`rules_of_thumb`) and of the `defaults`. Keys end in their unit (`_packets`, `_s`); the
+        others are pure numbers or texts. What is missing is null, with the reason under
+        `..._missing`.
         """
         return {
             **theory_as_json(self.theory),

@@ -53,7 +53,12 @@ class Agent(NamedTuple):
 
 
 def agent_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters]) -> Agent:
-    """Sender and receiver of a class.
+    """ns-2's sender and receiver classes for a flow class, with the sender's variables.
+
+    Args:
+        name: name of the class.
+        flows: its congestion control and host settings.
+        parameters: alpha, beta and gamma for ns-2 (packets), by Vegas class.
 
     Raises:
         InvalidInput: for a congestion control or parameters that ns-2 does not support.
@@ -73,7 +78,12 @@ def agent_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters])
 
 
 def receiver_of(name: str, flows: Flows, agent: Agent) -> tuple[str, dict[str, str]]:
-    """OTcl class of the receiver, and values of its variables.
+    """OTcl class of the receiver of a flow class, and values of its variables by name.
+
+    Args:
+        name: name of the class, for the error message.
+        flows: the class.
+        agent: its sender and receiver without delayed ACKs.
 
     Raises:
         InvalidInput: for quick ACKs, which ns-2 does not support.
@@ -87,19 +97,25 @@ def receiver_of(name: str, flows: Flows, agent: Agent) -> tuple[str, dict[str, s
 
 
 def reno(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
-    """Agents of Reno and NewReno."""
+    """ns-2 agents for Reno or NewReno (`law`) of class `name`, by its recovery scheme.
+
+    Raises InvalidInput for byte counting or window validation.
+    """
     require_values(name, law, "ns-2", byte_counting=False, validates=False)
     return Agent(*RENO[law.recovery])
 
 
 def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
-    """Agents of Vegas."""
+    """ns-2 agents for Vegas with alpha, beta and gamma (packets) of class `name` as variables."""
     values = {f"v_{key}_": tcl_number(value) for key, value in parameters[name].values.items()}
     return Agent("Agent/TCP/Vegas", "Agent/TCPSink", values)
 
 
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
-    """Agents of CUBIC, as in the Linux kernel."""
+    """ns-2 agents for the Linux kernel's CUBIC with the parameters of `law`.
+
+    In the kernel's units; raises InvalidInput unless recovery is by SACK.
+    """
     require_values(name, law, "ns-2", recovery="sack")
     return linux(
         "cubic",
@@ -111,19 +127,25 @@ def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Age
 
 
 def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
-    """Agents of HighSpeed TCP, as in the Linux kernel, with the table of RFC 3649."""
+    """ns-2 agents for the Linux kernel's HighSpeed TCP, with the table of RFC 3649.
+
+    Raises InvalidInput if `law` has other parameters, or recovers without SACK.
+    """
     require_values(name, law, "ns-2", recovery="sack")
     require_rfc_3649(name, law, "ns-2")
     return linux("highspeed")
 
 
 def udp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
-    """Agents without congestion control."""
+    """ns-2 agents for flows without congestion control; arguments are not used."""
     return Agent("Agent/UDP", "Agent/LossMonitor")
 
 
 def linux(control: str, **parameters: int) -> Agent:
-    """Agents of a congestion control of the Linux kernel."""
+    """ns-2 agents that run the Linux kernel's congestion control `control`.
+
+    With parameters in the kernel's units.
+    """
     return Agent(*LINUX, {"timestamps_": "true"}, control, parameters)
 
 

@@ -20,7 +20,7 @@ __all__ = ["notes_of", "queue_of"]
 
 
 def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[str, str]]:
-    """OTcl class of a link's queue, its `limit_`, and values of its variables.
+    """OTcl class of a link's queue, its `limit_` (packets), and values of its variables.
 
     Args:
         name: name of the link.
@@ -41,14 +41,17 @@ MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."
 
 
 def notes_of(links: Iterable[Link]) -> tuple[str, ...]:
-    """Notes on differences between the queues of ns-2 and of the model."""
+    """Notes on differences between the queues of ns-2 and of the model, one sentence each."""
     queues = [link.aqm for link in links]
     marking = any(isinstance(aqm, Red) and aqm.ecn and not aqm.hard_drop for aqm in queues)
     return (MARK_NOTE,) if marking else ()
 
 
 def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
-    """Values of the variables of RED, including those that ns-2 would choose itself."""
+    """Values of the variables of ns-2's RED by name, as text of Tcl.
+
+    Thresholds in packets of `packet_bytes` bytes; includes those that ns-2 would choose itself.
+    """
     numbers: dict[str, Any] = {
         "thresh_": red.min_thresh,
         "maxthresh_": red.max_thresh,

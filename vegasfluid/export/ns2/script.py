@@ -30,12 +30,15 @@ HEAD = """\
 
 
 def export_ns2(model: Model, points: Points, seed: int) -> Exported:
-    """Export a model to ns-2.35.
+    """Export a model to ns-2.35: the OTcl script `scenario.tcl`.
 
     Args:
         model: the model.
-        points: operating points of the Vegas classes with another dialect.
+        points: operating points of the Vegas classes with another dialect, by class.
         seed: seed of the random numbers if the script is run without one.
+
+    Returns:
+        The text of the script, the Vegas parameters in it (packets), and notes on differences.
 
     Raises:
         InvalidInput: for a part of the model that ns-2 does not support.
@@ -69,12 +72,12 @@ def tcl_list(words: list[str] | tuple[str, ...]) -> str:
 
 
 def pairs(variables: dict[str, str]) -> str:
-    """Variables with their values as a list of Tcl."""
+    """Variables and their values as a flat list of Tcl: `{name value name value}`."""
     return tcl_list([word for item in variables.items() for word in item])
 
 
 def global_lines(model: Model, topology: Topology, seed: int) -> list[str]:
-    """Lines for packet headers, the simulator, times and packet sizes."""
+    """Script lines for packet headers, the simulator, times (s), sizes (bytes) and the seed."""
     network = model.network
     headers = "IP TCP Flags"
     if any(not flows.law.rules.reliable for flows in network.flows.values()):
@@ -102,7 +105,10 @@ def global_lines(model: Model, topology: Topology, seed: int) -> list[str]:
 
 
 def link_lines(network: Network, topology: Topology) -> list[str]:
-    """Lines for the links: both directions have the same queue where both carry data."""
+    """Script lines with the list of links: nodes, rate (bit/s), delay (s), queues.
+
+    Both directions have the same queue where both carry data; otherwise the way back is unlimited.
+    """
     lines = [
         "",
         "# from, to, bit/s, s, queue, its limit_, its variables; the same on the way back",
@@ -121,7 +127,15 @@ def link_lines(network: Network, topology: Topology) -> list[str]:
 def class_lines(
     network: Network, number: int, name: str, topology: Topology, agent: Agent
 ) -> list[str]:
-    """Lines for one class of flows."""
+    """Script lines that set the variables of class number `number`.
+
+    Args:
+        network: the network of the class.
+        number: index of the class, from 0.
+        name: name of the class.
+        topology: nodes at the ends of its path.
+        agent: its sender and receiver.
+    """
     flows = network.flows[name]
     enter, leave = topology.routes[name]
     if flows.direction == "reverse":
@@ -153,7 +167,10 @@ def class_lines(
 
 
 def starts(flows: Flows) -> list[str]:
-    """Start times of a class as words: one value, one per flow, or `spread` and the latest one."""
+    """Start times of a class (s) as words of Tcl.
+
+    One value, one per flow, or `spread` and the latest time of random starts.
+    """
     if isinstance(flows.start, UniformStart):
         return ["spread", tcl_number(flows.start.spread)]
     return [tcl_number(value) for value in several(flows.start)]
@@ -165,13 +182,14 @@ def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
 
 
 def event_lines(network: Network, topology: Topology) -> list[str]:
-    """Elements of the Tcl list `events`, {time (s), command, its arguments}: one for each change.
+    """Script lines for changes of delay: lists of the time (s), a command and new delays (s).
 
-    The command `change_link` sets the delay (s) of a link, `change_access` the access delays (s) of
-    a class.
+    Args:
+        network: with its events.
+        topology: nodes of the links.
 
     Raises:
-        Unsupported: for access links of different delays without an access rate.
+        Unsupported: where flows with different RTTs share an access link that changes.
     """
     lines = []
     for event in network.events:

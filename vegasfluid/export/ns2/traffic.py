@@ -26,10 +26,16 @@ BITS = 8
 
 
 def traffic_of(name: str, flows: Flows, packet_bytes: int) -> list[str]:
-    """The traffic source of a class and its numbers, as words.
+    """The traffic source of a class and its numbers, as words of Tcl.
+
+    Args:
+        name: name of the class, for the error message.
+        flows: the class.
+        packet_bytes: size of a data packet, bytes.
 
     Returns:
-        `bulk`; `app CLASS VARIABLE VALUE ...`; or `sessions GAP PACKETS SHAPE OVERLAPPING`.
+        `bulk`; `app CLASS VARIABLE VALUE ...` with ns-2's units; or `sessions GAP PACKETS SHAPE
+        OVERLAPPING` with the mean gap (s) and the mean size (packets).
 
     Raises:
         InvalidInput: for a traffic source that ns-2 does not support.
@@ -58,7 +64,13 @@ def traffic_of(name: str, flows: Flows, packet_bytes: int) -> list[str]:
 
 
 def app(name: str, packet_bytes: int, **numbers: Any) -> list[str]:
-    """Words for an `Application/Traffic` of ns-2."""
+    """Words `app CLASS VARIABLE VALUE ...` for ns-2's `Application/Traffic/` class `name`.
+
+    Args:
+        name: last part of the class's name.
+        packet_bytes: packet size, bytes.
+        numbers: other variables in ns-2's units (bit/s, s).
+    """
     words = ["app", f"Application/Traffic/{name}", "packetSize_", str(packet_bytes)]
     for key, value in numbers.items():
         words += [key, tcl_number(value)]

@@ -47,12 +47,15 @@ PHASE_NOTE = (
 
 
 def export_ns3(model: Model, points: Points, seed: int) -> Exported:
-    """Export a model to ns-3.
+    """Export a model to ns-3: the program `scenario.py` and the list `attributes.txt`.
 
     Args:
         model: the model.
-        points: operating points of the Vegas classes with another dialect.
+        points: operating points of the Vegas classes with another dialect, by class.
         seed: seed of the random numbers if the script is run without one.
+
+    Returns:
+        Texts of the files, the Vegas parameters in them (packets), and notes on differences.
 
     Raises:
         InvalidInput: for a part of the model that ns-3 does not support.
@@ -92,15 +95,19 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
 
 
 def seconds(value: float) -> str:
-    """A time in s as an attribute of ns-3, rounded to ns."""
+    """A time in s as the text of an ns-3 attribute, rounded to whole ns."""
     return f"{round(value * 1e9)}ns"
 
 
 def socket_attributes(network: Network, segment: int) -> dict[str, str]:
-    """Attributes of sockets; ns-3 has one set for all classes of a scenario.
+    """ns-3's attributes of sockets as texts by name, one set for all classes.
+
+    Args:
+        network: host settings of all classes.
+        segment: packet size without headers, bytes.
 
     Raises:
-        InvalidInput: if the classes differ.
+        InvalidInput: if the settings of classes differ, or ns-3 does not have them.
     """
     attributes: dict[str, str] = {}
     for name, flows in network.flows.items():
@@ -133,12 +140,15 @@ def socket_attributes(network: Network, segment: int) -> dict[str, str]:
 
 
 def uses_ecn(network: Network) -> bool:
-    """Whether a queue marks packets."""
+    """Whether some queue of the network marks packets instead of dropping them."""
     return any(link.aqm.marks for link in network.links.values())
 
 
 def attributes_of(senders: Mapping[str, Sender]) -> dict[str, str]:
-    """Attributes of congestion controls; ns-3 has one set for all classes.
+    """ns-3's attributes of congestion controls as texts by name, one set for all classes.
+
+    Args:
+        senders: congestion control of each class, by the class's name.
 
     Raises:
         InvalidInput: if two classes with the same congestion control differ.
@@ -156,7 +166,9 @@ def attributes_of(senders: Mapping[str, Sender]) -> dict[str, str]:
 
 
 def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, str]]:
-    """Queue discipline of a link and its attributes; the device holds one more packet.
+    """ns-3's queue discipline of link `name` and its attributes as texts, in packets or bytes.
+
+    The device holds one more packet.
 
     Raises:
         InvalidInput: for jitter or a queue discipline that ns-3 does not support.
@@ -185,7 +197,11 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
 
 
 def link_entry(network: Network, name: str, topology: Topology) -> tuple[Any, ...]:
-    """Entry of `LINKS`: first and last node, rate, delay, and the queues of both directions."""
+    """Entry of the scenario's `LINKS` for link `name`.
+
+    First and last node, rate (text in bit/s), delay (text in ns), and the queues of both
+    directions.
+    """
     link = network.links[name]
     queue = queue_of(name, link, network.packet_bytes)
     rate = f"{round(bits_per_second(link.capacity, network.packet_bytes))}bps"
@@ -196,7 +212,19 @@ def link_entry(network: Network, name: str, topology: Topology) -> tuple[Any, ..
 def class_entry(
     network: Network, name: str, topology: Topology, sender: Sender, segment: int
 ) -> dict[str, Any]:
-    """Entry of `CLASSES` for one class of flows."""
+    """Entry of the scenario's `CLASSES` for one class of flows.
+
+    Args:
+        network: the network of the class.
+        name: name of the class.
+        topology: nodes at the ends of its path.
+        sender: its congestion control in ns-3.
+        segment: packet size without headers, bytes.
+
+    Returns:
+        End nodes, access rate and delays, sender, application and start times (s), by the keys that
+        the scenario reads.
+    """
     flows = network.flows[name]
     enter, leave = topology.routes[name]
     if flows.direction == "reverse":
@@ -222,7 +250,7 @@ def class_entry(
 
 
 def starts(flows: Flows) -> dict[str, float] | list[float]:
-    """Start times of a class, s: one value, one per flow, or the latest one of random starts."""
+    """Start times of a class, s: a list (one value, or one per flow), or `{"spread": latest}`."""
     if isinstance(flows.start, UniformStart):
         return {"spread": float(flows.start.spread)}
     times = flows.start if isinstance(flows.start, tuple) else (flows.start,)
@@ -230,7 +258,7 @@ def starts(flows: Flows) -> dict[str, float] | list[float]:
 
 
 def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
-    """Changes of delay: the time (s), a link's name or a class's index, and the new delays."""
+    """Changes of delay: time (s), a link's name or a class's index, new delays (texts in ns)."""
     changes: list[tuple[float, str | int, list[str]]] = []
     for event in network.events:
         at = float(event.at)
@@ -246,7 +274,12 @@ def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
 
 
 def attribute_list(defaults: Mapping[str, str], links: Mapping[str, Any]) -> str:
-    """Text of attributes.txt: one line per attribute."""
+    """Text of attributes.txt: one line `NAME VALUE` for each attribute that is set.
+
+    Args:
+        defaults: attributes of sockets and congestion controls, by name.
+        links: entries of `LINKS`, whose forward queues are listed.
+    """
     lines = [f"{key} {value}" for key, value in defaults.items()]
     for name, entry in links.items():
         kind, attributes = entry[-1][0]

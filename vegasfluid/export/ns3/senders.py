@@ -40,12 +40,17 @@ class Sender(NamedTuple):
 
 
 def boolean(value: bool) -> str:
-    """A truth value as an attribute of ns-3."""
+    """The text of an ns-3 attribute for a truth value: `true` or `false`."""
     return "true" if value else "false"
 
 
 def sender_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """Congestion control of a class.
+    """ns-3's congestion control of a class, its attributes, and notes on differences.
+
+    Args:
+        name: name of the class.
+        flows: the class.
+        parameters: alpha, beta and gamma for ns-3 (packets), by Vegas class.
 
     Raises:
         InvalidInput: for a congestion control or parameters that ns-3 does not support.
@@ -57,18 +62,18 @@ def sender_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters]
 
 
 def reno(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """Congestion control for Reno and NewReno."""
+    """The type ns3::TcpLinuxReno, for Reno and NewReno; arguments are not used."""
     return Sender("ns3::TcpLinuxReno")
 
 
 def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """Congestion control for Vegas."""
+    """The type ns3::TcpVegas with alpha, beta and gamma (packets) of class `name`."""
     values = {key.capitalize(): str(value) for key, value in parameters[name].values.items()}
     return Sender("ns3::TcpVegas", values)
 
 
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """Congestion control for CUBIC, without HyStart as in the model."""
+    """The type ns3::TcpCubic with the parameters of `law`, without HyStart as in the model."""
     values = {
         "C": repr(law.C),
         "Beta": repr(law.beta),
@@ -80,13 +85,19 @@ def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sen
 
 
 def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """Congestion control for HighSpeed TCP, with the table of RFC 3649."""
+    """The type ns3::TcpHighSpeed, which has the table of RFC 3649.
+
+    Raises InvalidInput if `law` of class `name` has other parameters.
+    """
     require_rfc_3649(name, law, "ns-3")
     return Sender("ns3::TcpHighSpeed")
 
 
 def scalable(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """Congestion control for Scalable TCP."""
+    """The type ns3::TcpScalable with increase and decrease of `law`.
+
+    A note says so if the model has a legacy window, which ns-3 does not have.
+    """
     values = {"AIFactor": str(max(round(1 / law.increase), 1)), "MDFactor": repr(law.decrease)}
     notes = ()
     if law.legacy_window:
@@ -98,7 +109,7 @@ def scalable(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> 
 
 
 def udp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """No congestion control."""
+    """An empty type: no congestion control; arguments are not used."""
     return Sender("")
 
 
@@ -115,7 +126,9 @@ SENDERS: dict[str, Callable[[str, Any, Mapping[str, VegasParameters]], Sender]] 
 
 
 def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, str]]:
-    """Helper class of an application of ns-3, and its attributes.
+    """Helper class of an ns-3 application for the traffic of a class, and its attributes.
+
+    Rates are texts in bit/s, sizes in bytes.
 
     Args:
         name: name of the class.
@@ -141,7 +154,10 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
 
 
 def duration_variable(kind: OnOff, mean: float) -> str:
-    """Distribution of on or off times with a mean in s; ns-3 needs the smallest Pareto variate."""
+    """ns-3's random variable (text) for on or off times (s) with a mean in s.
+
+    Exponential or Pareto, as `kind` says.
+    """
     if kind.times == "exponential":
         return f"ns3::ExponentialRandomVariable[Mean={mean!r}]"
     scale = mean * (kind.shape - 1) / kind.shape
