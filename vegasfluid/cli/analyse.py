@@ -41,7 +41,11 @@ def run(
     certificate: Path | None,
     as_json: bool,
 ) -> bool:
-    """Analyse a model and print the result; return whether the requested ratio can be reached."""
+    """Analyse a model, print the result, and save the plot or certificate that is asked for.
+
+    `ratio` is the target goodput of a flow of class `tune` over another flow's; None: 1, not
+    required. Returns False if a required ratio cannot be reached.
+    """
     check_target("analyse", "--plot", plot, PICTURES)
     check_target("analyse", "--certificate", certificate, (".json",))
     model = modelfile.read_model(name)
@@ -69,7 +73,7 @@ def run(
 
 
 def draw(analysis: Analysis, target: Path) -> None:
-    """Save the stability charts, with the flow classes as points where they have coordinates."""
+    """Save the stability charts as a picture; flow classes at equilibrium are points in them."""
     from vegasfluid.analysis.charts import points_at
     from vegasfluid.plot import stability_charts
 
@@ -82,7 +86,10 @@ def draw(analysis: Analysis, target: Path) -> None:
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
-    """Analysis as one JSON document."""
+    """JSON document of an analysis: equilibria, fair alpha, stability, formulas and proof.
+
+    Keys end in their unit (`_packets`, `_s`, `_packets_per_s`); other numbers have none.
+    """
     value = {form.name: form.value for form in analysis.formulas}
     upper = None if analysis.present is None else analysis.present.equilibrium.upper
     equilibria = [] if analysis.present is None else [equilibrium_document(analysis.present)]
@@ -134,7 +141,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
 
 
 def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
-    """Equilibrium with its stability as a JSON document."""
+    """JSON entry of an equilibrium: queues, drop probabilities, classes and stability."""
     equilibrium, verdict = result.equilibrium, result.stability
     root = None if verdict is None else verdict.rightmost_root
     network = equilibrium.network
@@ -168,7 +175,7 @@ def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
 
 
 def cycle_document(cycle: LimitCycle) -> dict[str, Any]:
-    """Averages of a fluid run over a limit cycle as a JSON document."""
+    """JSON entry of a limit cycle: period and means of classes and queues over a fluid run."""
     return {
         "until_s": cycle.until,
         "period_s": cycle.period,
@@ -215,7 +222,7 @@ def show(analysis: Analysis) -> None:
 
 
 def show_formulas(analysis: Analysis) -> None:
-    """Print the tables of closed forms and of published formulas, where there are any."""
+    """Print tables of the closed forms and published formulas of an analysis, if any."""
     out = console()
     if analysis.formulas:
         out.print()
@@ -239,7 +246,7 @@ def show_equilibria(analysis: Analysis) -> None:
 
 
 def cycle_line(analysis: Analysis, cycle: LimitCycle) -> str:
-    """Sentence with the averages of a fluid run over its limit cycle."""
+    """Sentence with means over a limit cycle: queues, windows (packets), goodput (Mbit/s)."""
     per_packet = 1 / mbps(1.0, analysis.network.packet_bytes)
     period = "" if cycle.period is None else f", which oscillates every {cycle.period:.3g} s"
     queues = [
@@ -255,7 +262,7 @@ def cycle_line(analysis: Analysis, cycle: LimitCycle) -> str:
 
 
 def nearest_line(analysis: Analysis, nearest: NearestAlpha) -> str:
-    """Sentences on why no alpha gives the ratio and which alpha comes nearest."""
+    """Sentences on why no alpha gives the ratio, and which alpha (packets) comes nearest."""
     return (
         f"In theory no alpha of {analysis.tuned} gives a ratio of {analysis.ratio:g}. As alpha "
         f"grows, the ratio approaches {nearest.largest:.3g}, because losses then limit "
@@ -265,7 +272,7 @@ def nearest_line(analysis: Analysis, nearest: NearestAlpha) -> str:
 
 
 def packets_line(packets: PacketRatio) -> str:
-    """Sentence on the ratio that the packet simulator measures at the theoretical alpha."""
+    """Sentence on the goodput ratio that packet runs measure at the theoretical alpha (packets)."""
     return (
         f"Packet simulation with alpha = {packets.alpha:.4g}: ratio {packets.ratio:.3g} "
         f"({packets.lowest:.3g} to {packets.highest:.3g} in {packets.runs} runs of "
@@ -274,7 +281,7 @@ def packets_line(packets: PacketRatio) -> str:
 
 
 def class_table(analysis: Analysis) -> Any:
-    """Table of the flow classes at each equilibrium and with the fair alpha."""
+    """Table of the classes at each equilibrium: packets, ms, and Mbit/s per flow."""
     rows = table("class", "flows", "cwnd", "RTT, ms", "Mbit/s per flow", "backlog")
     for label, equilibrium in labelled_equilibria(analysis):
         for name, flows in equilibrium.network.flows.items():
@@ -283,7 +290,7 @@ def class_table(analysis: Analysis) -> Any:
 
 
 def queue_table(analysis: Analysis) -> Any:
-    """Table of the queues at each equilibrium and with the fair alpha."""
+    """Table of the links at each equilibrium: queue (packets), delay (ms), drop probability."""
     rows = table("link", "queue, packets", "delay, ms", "drop probability")
     for label, equilibrium in labelled_equilibria(analysis):
         for number, (name, link) in enumerate(equilibrium.network.links.items()):
@@ -294,7 +301,7 @@ def queue_table(analysis: Analysis) -> Any:
 
 
 def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:
-    """Equilibria to print, each with a prefix for the names in the tables."""
+    """Equilibria to print, each with a prefix for the names in the tables, such as `fair: `."""
     if analysis.present is None:
         return []
     present = analysis.present.equilibrium
@@ -307,7 +314,7 @@ def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:
 
 
 def class_cells(equilibrium: Equilibrium, name: str) -> tuple[str, str, str, str]:
-    """Table cells of a class: window, round-trip time, goodput and backlog."""
+    """Table cells of a class: window (packets), RTT (ms), goodput (Mbit/s), backlog (packets)."""
     per_packet = 1 / mbps(1.0, equilibrium.network.packet_bytes)
     goodput = equilibrium.mean(name, "goodput") * per_packet
     cwnd, rtt, backlog = (equilibrium.mean(name, key) for key in ("cwnd", "rtt", "backlog"))
@@ -315,7 +322,7 @@ def class_cells(equilibrium: Equilibrium, name: str) -> tuple[str, str, str, str
 
 
 def count_line(analysis: Analysis) -> str:
-    """Sentence on the number of equilibria."""
+    """Sentence on how many equilibria were found, and whether there may be others."""
     if analysis.equilibria is None:
         reason = analysis.equilibria_missing
         return f"Equilibria: one found. Whether there are others is unknown: {reason}"
@@ -323,7 +330,7 @@ def count_line(analysis: Analysis) -> str:
 
 
 def fair_line(analysis: Analysis) -> str:
-    """Sentence on the alpha that gives the requested ratio in theory."""
+    """Sentence on the alpha (packets) that gives the requested ratio in theory."""
     assert analysis.tuned is not None
     assert analysis.at_fair_alpha is not None
     goal = (
@@ -341,7 +348,7 @@ def fair_line(analysis: Analysis) -> str:
 
 
 def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
-    """Sentence on the stability of an equilibrium."""
+    """Sentence after `label` on stability: rightmost root (1/s), gain and delay margin."""
     verdict = place.stability
     if place.equilibrium.upper is not None:
         return f"{label}every backlog between alpha and beta is an equilibrium; none is left."
@@ -360,7 +367,7 @@ def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
 
 
 def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:
-    """Table of the closed forms with their values."""
+    """Table of the closed forms: name, value, and formula as text."""
     rows = table("closed form", "value", "formula", texts=("formula",))
     for form in formulas:
         text = form.formula.text()
@@ -370,7 +377,7 @@ def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:
 
 
 def published_table(formulas: tuple[PublishedValue, ...]) -> Any:
-    """Table of published formulas with their values and those of the equilibrium."""
+    """Table of published formulas: value, the equilibrium's value, unit, and validity here."""
     rows = table("published formula", "source", "value", "here", "unit", "valid", texts=("source",))
     for formula in formulas:
         values = (f"{formula.value:.4g}", f"{formula.model_value:.4g}")
@@ -380,7 +387,7 @@ def published_table(formulas: tuple[PublishedValue, ...]) -> Any:
 
 
 def show_latex(analysis: Analysis) -> None:
-    """Print the closed forms as LaTeX, each with its meaning and value."""
+    """Print the closed forms of an analysis as LaTeX, each with its meaning and value."""
     out = console()
     for form in analysis.formulas:
         out.print(f"% {form.name}: {form.formula.says}", soft_wrap=True)

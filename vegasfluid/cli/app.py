@@ -28,7 +28,7 @@ class HelpLayout:
     """Mixin for the help page: flags show no type, and --help is in the last group."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Options in the order in which Typer and Click show them."""
+        """Options of a command in the order of its help page, with this layout applied."""
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if getattr(param, "is_flag", False):
@@ -58,7 +58,11 @@ MAIN, MORE, REFERENCE = "Main commands", "More commands", "Reference and setup"
 
 
 def command(name: str, panel: str) -> Any:
-    """Decorator that registers a subcommand by its name, help group and examples."""
+    """Decorator that registers a function as a subcommand.
+
+    `name` is typed on the command line; `panel` is the group on the help page, which ends with
+    examples.
+    """
     return app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog(name))
 
 
@@ -285,7 +289,7 @@ def doctor(clear_caches: opts.ClearCaches = False, as_json: opts.AsJson = False)
 
 
 def set_help_style(rich: bool) -> None:
-    """Show help in coloured boxes on a terminal, and as plain unbroken lines in a pipe."""
+    """Show help in coloured boxes if `rich`, or as plain unbroken lines for a pipe."""
     app.rich_markup_mode = "rich" if rich else None
     width = None if rich else pipe_width()
     app.info.context_settings = SETTINGS | {"terminal_width": width}
@@ -294,11 +298,11 @@ def set_help_style(rich: bool) -> None:
 
 
 def run_app(arguments: list[str] | None) -> int:
-    """Run a command line and return its exit status; without arguments print the greeting."""
+    """Run the command line `arguments` (None: those of the process); returns the exit status."""
     set_help_style(supports_rich_output())
     return exit_status(app, sys.argv[1:] if arguments is None else arguments, "vegasfluid")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point of the command `vegasfluid`."""
+    """Entry point of the command `vegasfluid`: runs it and exits with its status."""
     sys.exit(run_app(arguments))

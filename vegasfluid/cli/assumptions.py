@@ -36,13 +36,16 @@ def assumptions_from_options(
     base_rtts_ms: Iterable[str],
     tolerance: float | None = None,
 ) -> Assumptions:
-    """Assumptions from the options of `vegasfluid simulate`.
+    """Assumptions of the fluid models from the options of `vegasfluid simulate`.
 
     Args:
         engines: names of the engines that will run.
         loss_process: value of `--loss-process`.
-        base_rtts_ms: values of `--base-rtt-ms`, each as CLASS=MS.
-        tolerance: value of `--tolerance`.
+        base_rtts_ms: values of `--base-rtt-ms`, each as CLASS=MS with MS in ms.
+        tolerance: value of `--tolerance`, a relative error.
+
+    Returns:
+        Loss process (default `iid`), base RTTs in s by class, and the tolerance.
 
     Raises:
         InvalidInput: for a malformed base RTT.
@@ -67,7 +70,7 @@ def assumptions_from_options(
 
 
 def parse_base_rtt(text: str) -> tuple[str, float]:
-    """Class name and base RTT in seconds from CLASS=MS."""
+    """Class name and base RTT in s from a text CLASS=MS with MS in ms."""
     name, equals, value = text.rpartition("=")
     try:
         time = ms(float(value))

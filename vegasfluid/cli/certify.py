@@ -96,7 +96,7 @@ def read(path: Path) -> Any:
 
 
 def unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON object without repeated keys, which parsers read in different ways."""
+    """JSON object of key-value pairs; raises InvalidInput for a repeated key."""
     document: dict[str, Any] = {}
     for key, value in pairs:
         if key in document:
@@ -115,7 +115,11 @@ def reject_constant(name: str) -> float:
 def verdict_document(
     path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None
 ) -> dict[str, Any]:
-    """Verdict as one JSON document."""
+    """JSON output of `vegasfluid certify`.
+
+    Whether the certificate is valid (or the reasons), its statement, bounds on alpha (packets),
+    proven digits, and the ratio on packets.
+    """
     certificate = verdict.certificate
     return {
         "certificate": str(path),
@@ -131,7 +135,14 @@ def verdict_document(
 
 
 def show(path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None) -> None:
-    """Print the verdict as text."""
+    """Print a verdict as text: what is proven, or why the certificate is not valid.
+
+    Args:
+        path: file of the certificate.
+        model: model that it is about; None: not checked.
+        verdict: whether each claim is proven.
+        packets: goodput ratio in packet runs with its alpha; None: not measured.
+    """
     out, certificate = console(), verdict.certificate
     if not verdict.valid:
         out.print(f"{path} is not valid.", style="bold")
@@ -151,7 +162,10 @@ def show(path: Path, model: str | None, verdict: Verdict, packets: PacketRatio |
 
 
 def claims_table(certificate: Certificate) -> Table:
-    """Table of the proven bounds of each quantity at the equilibrium."""
+    """Table of proven lower and upper bounds at equilibrium; units are in the labels.
+
+    Alpha, queue, drop probability, and windows and rates of each class.
+    """
     rows = table("at equilibrium", "at least", "at most")
     for label, key in ROWS:
         claim = certificate.claims[key,]
@@ -165,7 +179,10 @@ def claims_table(certificate: Certificate) -> Table:
 
 
 def whole_alphas(certificate: Certificate) -> str:
-    """Sentence on the whole-number alphas within epsilon, for dialects that need whole packets."""
+    """Sentence on the whole-number alphas whose log(ratio) is within the certificate's epsilon.
+
+    Empty for dialects that do not need whole packets.
+    """
     problem, claims = certificate.problem, certificate.claims
     if not DIALECTS[problem.tuned.dialect].whole_packets:
         return ""

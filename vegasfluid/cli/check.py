@@ -18,7 +18,10 @@ __all__ = ["run"]
 
 
 def run(name: str, *, as_json: bool) -> bool:
-    """Explain a model file and return whether it is valid; with `as_json` also print its errors."""
+    """Validate and explain model `name`; returns whether it is valid.
+
+    Prints text, or one JSON document; errors are printed only in JSON, otherwise raised.
+    """
     try:
         model = modelfile.read_model(name)
     except modelfile.ModelFileError as error:
@@ -35,7 +38,11 @@ def run(name: str, *, as_json: bool) -> bool:
 
 
 def explain(model: Model) -> dict[str, Any]:
-    """Model as one JSON document; the slowest link defines the bandwidth-delay product."""
+    """JSON entries that explain a model.
+
+    Bandwidth-delay product of the slowest link (packets), base RTTs (s) and flows by class, ranges,
+    assumptions and warnings.
+    """
     network = model.network
     return {
         "bandwidth_delay_packets": network.bandwidth_delay(),
@@ -54,7 +61,7 @@ def explain(model: Model) -> dict[str, Any]:
 
 
 def show(model: Model, document: dict[str, Any]) -> None:
-    """Print a model as text and tables."""
+    """Print a model as text and tables; `document` has its explanation."""
     out = console()
     out.print(model.title or "model", style="bold")
     out.print(f"{document['model']} is valid.")
@@ -85,7 +92,7 @@ def show(model: Model, document: dict[str, Any]) -> None:
 
 
 def links_table(network: Network) -> Table:
-    """Table of the links: capacity, propagation delay, buffer and queue discipline."""
+    """Table of the links: capacity (packets/s), delay (ms), buffer (packets), discipline."""
     rows = table("link", "packets/s", "delay, ms", "buffer", "queue", texts=["queue"])
     for name, link in network.links.items():
         numbers = (f"{link.capacity:.1f}", f"{link.delay * 1e3:g}", f"{link.buffer:g}")
@@ -94,7 +101,10 @@ def links_table(network: Network) -> Table:
 
 
 def ranges_table(ranges: dict[str, dict[str, Any]]) -> Table:
-    """Table of the parameters that are given as ranges."""
+    """Table of the parameters given as ranges: low, high and nominal value, and spread.
+
+    In the units of the parameters' names.
+    """
     rows = table("uncertain parameter", "low", "high", "nominal", "spread", texts=["spread"])
     for name, bounds in ranges.items():
         numbers = (f"{bounds[key]:.6g}" for key in ("low", "high", "nominal"))
@@ -103,7 +113,7 @@ def ranges_table(ranges: dict[str, dict[str, Any]]) -> Table:
 
 
 def flows_table(network: Network, base_rtt: dict[str, float] | None) -> Table:
-    """Table of the flow classes: number of flows, base RTT, congestion control and traffic."""
+    """Table of the flow classes: number of flows, base RTT (ms), control and traffic."""
     rows = table(
         "class", "flows", "base RTT, ms", "control", "traffic", texts=["control", "traffic"]
     )
@@ -114,7 +124,7 @@ def flows_table(network: Network, base_rtt: dict[str, float] | None) -> Table:
 
 
 def traffic(flows: Flows) -> str:
-    """Traffic source of a class, and its direction if it is reverse."""
+    """Name of a class's traffic source, with its direction if that is reverse."""
     source = flows.traffic.name
     return source if flows.direction == "forward" else f"{source}, {flows.direction}"
 
@@ -131,7 +141,10 @@ def parameters_table(network: Network) -> Table:
 
 
 def add_parameters(rows: Table, owner: str, law: Any) -> None:
-    """Add a row for each parameter of a law, in internal units."""
+    """Add a table row for each parameter of a congestion control, queue or source.
+
+    In internal units, under the name `owner`.
+    """
     for name, value in law.parameters().items():
         unit = unit_of(type(law), name)
         rows.add_row(owner, name, plain(value), unit.inside if unit else "")

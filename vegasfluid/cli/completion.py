@@ -31,18 +31,21 @@ MOST_FILES = 200
 
 
 def models(incomplete: str) -> list[Item]:
-    """Built-in models by name, and model files in this folder, the typed folder and below it."""
+    """Completions of a model: built-in names, and model files that start with `incomplete`.
+
+    Files of this folder, the typed folder and matching subfolders.
+    """
     return [*bundled(incomplete), *((path, "") for path in files(incomplete))]
 
 
 def bundled(incomplete: str) -> list[Item]:
-    """Built-in models whose names start with the typed text."""
+    """Completions of a built-in model: names that start with `incomplete`, and their purpose."""
     paths = bundled_models().items()
     return [(name, purpose(path)) for name, path in paths if name.startswith(incomplete)]
 
 
 def files(incomplete: str) -> list[str]:
-    """Paths of .toml files that start with the typed text, as the user would type them."""
+    """Paths of at most 200 .toml files that start with `incomplete`, as a user would type them."""
     folder, slash, prefix = incomplete.rpartition("/")
     folder_path = Path(folder or ("/" if slash else "."))
     paths = []
@@ -54,9 +57,7 @@ def files(incomplete: str) -> list[str]:
 
 
 def candidates(folder_path: Path, prefix: str) -> Iterator[Path]:
-    """Model files that complete a prefix: those in a folder whose names start with it, and, unless
-    it is empty, those directly in subfolders whose names do; none if the folder is unreadable.
-    """
+    """Paths of .toml files in a folder that start with `prefix`, and all in such subfolders."""
     try:
         for path in sorted(folder_path.iterdir()):
             if path.name.startswith(prefix) and not path.name.startswith("."):
@@ -69,25 +70,22 @@ def candidates(folder_path: Path, prefix: str) -> Iterator[Path]:
 
 
 def goals(incomplete: str) -> list[Item]:
-    """Values of `--goal` that start with the typed text."""
+    """Completions of `--goal`: values that start with `incomplete`, and their meaning."""
     return [item for item in GOALS.items() if item[0].startswith(incomplete)]
 
 
 def flow_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
-    """Flow classes of the model on the command line, with their congestion controls."""
+    """Completions of a flow class: names in the given model, and their congestion controls."""
     return [(name, law) for name, law in laws_of(ctx).items() if name.startswith(incomplete)]
 
 
 def vegas_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
-    """Vegas classes of the model on the command line."""
+    """Completions of a Vegas class: names in the model that is on the command line."""
     return [(name, law) for name, law in flow_classes(ctx, incomplete) if law == "vegas"]
 
 
 def laws_of(ctx: typer.Context) -> dict[str, str]:
-    """Congestion control of each class, from the model file on the command line; empty on error.
-
-    While the value of an option is missing, Click does not say which words are arguments.
-    """
+    """Congestion control of each class in the model that is on the command line; empty on error."""
     words = [word for word in (ctx.params.get("model"), *ctx.args) if word]
     try:
         path = next(path for word in words if (path := model_path(word)) is not None)

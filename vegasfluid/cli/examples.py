@@ -19,7 +19,7 @@ class Example(NamedTuple):
 
 
 def _example(line: str, purpose: str) -> Example:
-    """Example of `vegasfluid` with these arguments."""
+    """An example of the command line `vegasfluid LINE` with its purpose."""
     return Example(f"vegasfluid {line}", purpose)
 
 
@@ -80,7 +80,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
 
 
 def epilog(command: str, *, plain: bool = False) -> str:
-    """Examples of a command, as the end of its help page.
+    """Text with the examples of a command, for the end of its help page.
 
     Args:
         command: name of the command.

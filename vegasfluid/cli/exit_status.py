@@ -46,7 +46,7 @@ def exit_status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
 
 
 def broken_pipe() -> int:
-    """Exit status for a reader that has left; discards what Python would still write at exit."""
+    """Exit status 141, for output whose reader has left; discards what is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return BROKEN_PIPE
 

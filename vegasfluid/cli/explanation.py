@@ -44,7 +44,7 @@ LARGE_DIFFERENCE = 0.1
 
 
 def show_explanation(result: Recommendation, why: Explanation) -> None:
-    """Print the explanation as sentences and tables."""
+    """Print why a recommended alpha is what it is, and what other settings measure."""
     out = console()
     out.print(f"\nWhy alpha = {result.after.law.alpha:.6g}\n", style="bold")
     if why.theory is None:
@@ -66,7 +66,7 @@ def show_explanation(result: Recommendation, why: Explanation) -> None:
 
 
 def terms_table(result: Recommendation, why: EquilibriumTheory) -> Any:
-    """Table of the terms whose sum is alpha, in packets."""
+    """Table of the terms whose sum is the recommended alpha, in packets."""
     rows = table("alpha is the sum of", "packets")
     for name, packets in why.terms.items():
         if name not in OPTIONAL_TERMS or abs(packets) >= NEGLIGIBLE:
@@ -76,13 +76,13 @@ def terms_table(result: Recommendation, why: EquilibriumTheory) -> Any:
 
 
 def label(result: Recommendation, why: EquilibriumTheory, name: str) -> str:
-    """Name of a term in the table; for equal shares with the rule of thumb that it is."""
+    """Label of term `name` of alpha in the table, with the rule of thumb that it is, if any."""
     is_rule = result.ratio == 1 and not why.target_missed and name in RULE_OF_TERM
     return f"{TERMS[name]}{RULE_OF_TERM[name]}" if is_rule else TERMS[name]
 
 
 def theory_lines(result: Recommendation, why: EquilibriumTheory) -> list[str]:
-    """Sentences on what the equilibrium equations say, one topic per line."""
+    """Sentences on the equilibrium: alpha, regime, saturation, elasticities, stability."""
     lines = [alpha_line(result, why), regime_line(why), saturation_line(result, why)]
     if why.elasticities:
         lines.append(elasticities_line(why))
@@ -90,7 +90,7 @@ def theory_lines(result: Recommendation, why: EquilibriumTheory) -> list[str]:
 
 
 def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
-    """Sentence on the alpha that theory predicts for the goal."""
+    """Sentence on the alpha (packets) at which the equilibrium has the target ratio."""
     if why.target_missed:
         return (
             f"The equilibrium model has no alpha for this goal: {why.target_missed}. The lines "
@@ -106,7 +106,7 @@ def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
 
 
 def regime_line(why: EquilibriumTheory) -> str:
-    """Sentences on what limits the windows, and how strongly alpha acts on them."""
+    """Sentences on what limits the windows, and by how many per cent alpha changes them."""
     meaning = {
         "below saturation": "alpha limits the windows",
         "loss-dominated": "losses limit the windows more than alpha does",
@@ -124,7 +124,7 @@ def regime_line(why: EquilibriumTheory) -> str:
 
 
 def saturation_line(result: Recommendation, why: EquilibriumTheory) -> str:
-    """Sentence on the alpha beyond which only losses limit the windows."""
+    """Sentence on the alpha (packets) beyond which only losses limit the windows."""
     if why.saturation_alpha is None:
         return f"Flows of {result.tuned} have no losses, so alpha never saturates."
     largest = "" if why.largest_ratio is None else f" The largest ratio is {why.largest_ratio:.3g}."
@@ -137,7 +137,7 @@ def saturation_line(result: Recommendation, why: EquilibriumTheory) -> str:
 
 
 def elasticities_line(why: EquilibriumTheory) -> str:
-    """Sentence on how much the fair alpha changes with each parameter of the network."""
+    """Sentence on the change of alpha in per cent for 1 % more of each network parameter."""
     large = {name: x for name, x in why.elasticities.items() if abs(x) >= NEGLIGIBLE}
     small = [PARAMETERS[name] for name in why.elasticities if name not in large]
     order = sorted(large, key=lambda name: -abs(large[name]))
@@ -147,7 +147,7 @@ def elasticities_line(why: EquilibriumTheory) -> str:
 
 
 def stability_line(why: EquilibriumTheory) -> str:
-    """Sentence on the stability of the equilibrium and its margins."""
+    """Sentence on whether the equilibrium is stable, its gain margin and delay margin (ms)."""
     stability = why.stability
     if stability is None:
         return f"The stability of the equilibrium is unknown: {why.stability_missing.rstrip('.')}."
@@ -167,10 +167,9 @@ def stability_line(why: EquilibriumTheory) -> str:
 
 
 def rules_table(why: Explanation) -> Any:
-    """Table of packet runs: one row each for the recommendation, each rule of thumb, the defaults.
+    """Table of packet runs with the recommended, rule-of-thumb and default parameters.
 
-    Columns: alpha and beta (packets), goodput ratio with its 95 % interval, Jain's index, queueing
-    delay (ms).
+    Columns: alpha, beta (packets), goodput ratio and interval, Jain index, queueing delay (ms).
     """
     rows = table("rule", "alpha", "beta", "ratio", "95 % interval", "Jain", "delay, ms")
     rows.add_row("recommended", *measured_cells(why.recommended))
@@ -181,7 +180,10 @@ def rules_table(why: Explanation) -> Any:
 
 
 def measured_cells(tried: MeasuredSetting) -> tuple[str, ...]:
-    """Table cells of one setting: alpha, beta, ratio, its interval, Jain index, queueing delay."""
+    """Table cells of one setting's packet runs.
+
+    Alpha, beta (packets), ratio, its 95 % interval, Jain index, queueing delay (ms).
+    """
     means, (low, high) = tried.packets.means(), tried.packets.interval
     return (
         f"{tried.law.alpha:.6g}",
@@ -194,12 +196,12 @@ def measured_cells(tried: MeasuredSetting) -> tuple[str, ...]:
 
 
 def best_rule_line(result: Recommendation, why: Explanation) -> str:
-    """Sentence on the rule of thumb whose ratio is closest to the goal."""
+    """Sentence on the rule of thumb whose measured ratio is closest to the target."""
     if not why.rules:
         return "No rule of thumb from the literature applies to this network."
 
     def distance(name: str) -> float:
-        """Distance from the goal in log(ratio)."""
+        """|log(ratio / target)| that packet runs measure with rule `name`."""
         return abs(math.log(why.rules[name].packets.ratio / result.ratio))
 
     best = min(why.rules, key=distance)
@@ -212,7 +214,7 @@ def best_rule_line(result: Recommendation, why: Explanation) -> str:
 
 
 def defaults_line(result: Recommendation, why: Explanation) -> str:
-    """Sentence on the fairness with the default parameters."""
+    """Sentence on goodput ratio and Jain index of packet runs with default parameters."""
     law, means = why.defaults.law, why.defaults.packets.means()
     jain = why.recommended.packets.means()["jain_index"]
     return (

@@ -16,7 +16,10 @@ __all__ = ["run"]
 
 
 def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -> None:
-    """Export a model; print the files, or write them and list them."""
+    """Export model `name` to a system; write the files to `out`, or print them.
+
+    `seed` starts the random numbers of a scenario. With `as_json` prints one JSON document.
+    """
     check_folder(out)
     model = modelfile.read_model(name)
     exported = export_model(
@@ -39,13 +42,16 @@ def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -
 
 
 def check_folder(out: Path | None) -> None:
-    """Check before the computation that the folder of the output exists."""
+    """Raise InvalidInput if the folder in which `out` lies does not exist."""
     if out is not None and not out.resolve().parent.is_dir():
         raise InvalidInput("export", "--out", "in an existing folder", str(out))
 
 
 def operating_points_for(model: Model, system: str, seed: int) -> Mapping[str, OperatingPoint]:
-    """Operating points of the classes whose parameters must be translated; runs only if needed."""
+    """Operating points of the classes whose Vegas parameters need translation.
+
+    Measured by one packet run with `seed`; empty, without a run, where none needs it.
+    """
     classes = needs_points(model, system)
     if not classes:
         return {}
@@ -56,7 +62,10 @@ def operating_points_for(model: Model, system: str, seed: int) -> Mapping[str, O
 
 
 def targets_of(exported: Exported, out: Path | None) -> list[Path]:
-    """Paths of the files: in a folder, or the first one as the given file; none without `out`.
+    """Paths to which the files of an export are written; none without `out`.
+
+    In the folder `out`; or the first file as `out`, if it ends as that file does, and the others
+    beside it.
 
     Raises:
         InvalidInput: if the target is an existing file of another type.
@@ -74,14 +83,14 @@ def targets_of(exported: Exported, out: Path | None) -> list[Path]:
 
 
 def joined_text(files: Mapping[str, str]) -> str:
-    """Text of all files, each under its name; a single file as it is."""
+    """Texts of all files in one, each under its name; a single file as it is."""
     if len(files) == 1:
         return next(iter(files.values()))
     return "\n".join(f"# ==> {name} <==\n{text}" for name, text in files.items())
 
 
 def show(model: Model, exported: Exported, targets: list[Path]) -> None:
-    """Print which files were written and how the export differs from the model."""
+    """Print the written files, their Vegas parameters (packets), and notes on differences."""
     out = console()
     out.print(model.title or "model", style="bold")
     for target in targets:

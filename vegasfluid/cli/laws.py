@@ -40,7 +40,11 @@ def run(*, as_json: bool) -> None:
 
 
 def parameters(kind: type[Value]) -> list[dict[str, Any]]:
-    """Parameters of a class with their model-file keys; a null default depends on the dialect."""
+    """JSON entries of the parameters of a class `kind`, one for each field.
+
+    Name, key in a model file, internal unit, default (null where it depends on the Vegas dialect or
+    is required), and whether it is required.
+    """
     entries = []
     for field in fields(kind):
         unit = unit_of(kind, field.name)
@@ -58,19 +62,22 @@ def parameters(kind: type[Value]) -> list[dict[str, Any]]:
 
 
 def law_entry(law: Any) -> dict[str, Any]:
-    """JSON entry of a congestion control, queue discipline or traffic source."""
+    """JSON entry of a congestion control, queue discipline or traffic source.
+
+    Its name, parameters and sources.
+    """
     return {"name": law.name, "parameters": parameters(law), "sources": list(law.sources)}
 
 
 def dialect_entry(name: str) -> dict[str, Any]:
-    """JSON entry of a Vegas dialect with its defaults."""
+    """JSON entry of a Vegas dialect: default alpha, beta and gamma (packets), and sources."""
     dialect = DIALECTS[name]
     defaults = {key: getattr(dialect, key) for key in ("alpha", "beta", "gamma")}
     return {"name": name, "defaults": defaults, "sources": list(dialect.sources)}
 
 
 def show(document: dict[str, list[dict[str, Any]]]) -> None:
-    """Print the laws as tables."""
+    """Print tables of congestion controls, queue disciplines, sources and Vegas dialects."""
     out = console()
     for title, heading in TABLES.items():
         columns = (heading, "key in a model file", "default", "internal unit")
@@ -100,7 +107,7 @@ def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
 
 
 def parameter_cells(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
-    """Parameter as three table cells: key, default and internal unit."""
+    """Table cells of a parameter: key, default and internal unit; None: empty cells."""
     if parameter is None:
         return "", "", ""
     default = "required" if parameter["required"] else parameter["default"]

@@ -14,7 +14,7 @@ __all__ = ["run"]
 
 
 def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
-    """List the built-in models, show one as it is, or copy it to a new file.
+    """List the built-in models, print model `name` as it is, or copy it to the new file `out`.
 
     Raises:
         InvalidInput: for an unknown name, or a file that exists.
@@ -37,7 +37,7 @@ def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
 
 
 def path_of(name: str) -> Path:
-    """File of a built-in model.
+    """Path of the TOML file of built-in model `name`.
 
     Raises:
         InvalidInput: for an unknown name.
@@ -52,7 +52,7 @@ def path_of(name: str) -> Path:
 
 
 def copy(text: str, out: Path) -> None:
-    """Write a model to a new file; existing files are never overwritten."""
+    """Write the text of a model to the new file `out`; InvalidInput if it exists."""
     check_target("models", "--out", out, (".toml",))
     if out.exists():
         raise InvalidInput("models", "--out", "a new file", str(out))
@@ -60,7 +60,7 @@ def copy(text: str, out: Path) -> None:
 
 
 def entry(name: str, path: Path) -> dict[str, Any]:
-    """JSON entry of a built-in model."""
+    """JSON entry of built-in model `name`: title, purpose, source, flows by class, and path."""
     from vegasfluid import modelfile
 
     model = modelfile.load(path)
@@ -75,7 +75,7 @@ def entry(name: str, path: Path) -> dict[str, Any]:
 
 
 def show_all(as_json: bool) -> None:
-    """Print the names of the built-in models and what each shows."""
+    """Print names and purposes of the built-in models, as a table or one JSON document."""
     known = bundled_models()
     if as_json:
         print_json({"models": [entry(name, path) for name, path in known.items()]})

@@ -22,7 +22,7 @@ RUNNERS = {
 
 
 def show_next(*steps: str) -> None:
-    """Print the next steps, one per line; a command is never broken over lines."""
+    """Print `Next:` and commands to continue with, one per line, never broken over lines."""
     if not steps:
         return
     label = "Next: "
@@ -39,14 +39,17 @@ def show_tries(tries: Sequence[str]) -> None:
 
 
 def after_check(name: str, network: Network) -> str:
-    """Next command for a valid model: recommend if Vegas competes with others, else simulate."""
+    """Command to continue with for valid model `name`.
+
+    `recommend` if Vegas competes with other classes, else `simulate`.
+    """
     vegas = [isinstance(flows.law, Vegas) for flows in network.flows.values()]
     command = "recommend" if any(vegas) and len(vegas) > 1 else "simulate"
     return f"vegasfluid {command} {shlex.quote(name)}"
 
 
 def after_recommend(name: str, out: Path | None, systems: Collection[str]) -> list[str]:
-    """Commands that save a recommendation and export it.
+    """Commands that save a recommendation and export it to the most common system.
 
     Args:
         name: the model.
@@ -62,5 +65,5 @@ def after_recommend(name: str, out: Path | None, systems: Collection[str]) -> li
 
 
 def after_export(system: str, first: Path) -> str:
-    """How the first of the written files is used."""
+    """Command or hint that uses the exported file `first` on a system."""
     return RUNNERS[system].format(shlex.quote(str(first)))

@@ -74,24 +74,24 @@ SystemName = Literal["linux", "freebsd", "ns2", "ns3"]
 
 
 def seed_in_range(seed: int) -> int:
-    """Seed of the random numbers, checked to be from 0 to 2^32 - 1."""
+    """The seed, if it is from 0 to 2^32 - 1; otherwise raises typer.BadParameter."""
     if not 0 <= seed <= LARGEST_SEED:
         raise typer.BadParameter(f"must be 0 to {LARGEST_SEED}, but is {seed}")
     return seed
 
 
 def option(*names: str, panel: str, **more: Any) -> Any:
-    """Option in a group of the help page."""
+    """A Typer option with these names in group `panel` of the help page."""
     return typer.Option(*names, rich_help_panel=panel, **more)
 
 
 def picture(what: str) -> Any:
-    """Option for the file of a picture."""
+    """A Typer option for the file to which a picture of `what` is written."""
     return option(panel=RESULTS, metavar="FILE", help=f"Plot {what} (PNG, SVG, PDF).")
 
 
 def written(what: str) -> Any:
-    """Option for a file that is written."""
+    """A Typer option for an output file, with the help text `what`."""
     return option(panel=RESULTS, metavar="FILE", help=what)
 
 

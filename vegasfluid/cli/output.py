@@ -37,7 +37,7 @@ class ProgressReport(Protocol):
     """Callback that shows what a long computation does now."""
 
     def __call__(self, message: str, /) -> None:
-        """Replace the current line of progress."""
+        """Replace the current line of progress by `message`."""
 
 
 class TrimmedOutput:
@@ -55,10 +55,7 @@ class TrimmedOutput:
 
 
 def console() -> Console:
-    """Console for results on standard output; markup in names is shown, not interpreted.
-
-    Outside a terminal, lines are not broken unless $COLUMNS sets a width.
-    """
+    """Rich console for results on standard output; names are printed without markup."""
     plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
     if sys.stdout.isatty():
         return Console(**plain)
@@ -66,7 +63,10 @@ def console() -> Console:
 
 
 def _json_value(value: Any) -> Any:
-    """Value with NumPy numbers as Python numbers, and NaN and infinities as null."""
+    """`value` with NumPy numbers as Python numbers, and NaN and infinities as null.
+
+    Also inside dicts, lists and tuples.
+    """
     if isinstance(value, Mapping):
         return {key: _json_value(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -79,7 +79,7 @@ def _json_value(value: Any) -> Any:
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document on standard output."""
+    """Print `document` as JSON on standard output; NaN and infinities become null."""
     print(json.dumps(_json_value(document), indent=2, allow_nan=False))
 
 
@@ -127,7 +127,7 @@ def check_target(
 
 
 def check_model_target(command: str, model: str, out: Path | None) -> None:
-    """Check that a model can be written to a file and does not overwrite the model that was read.
+    """Check that `out` can be written as a model file and is not the file of `model`.
 
     Raises:
         InvalidInput: if the file cannot be written, or is the input file, whose comments would go.
@@ -139,7 +139,7 @@ def check_model_target(command: str, model: str, out: Path | None) -> None:
 
 @contextmanager
 def progress(task: str) -> Iterator[ProgressReport]:
-    """Context in which a task reports progress on the terminal; silent elsewhere."""
+    """Context whose value shows a message behind `task` on the terminal; silent elsewhere."""
     if not sys.stderr.isatty():
         yield lambda message: None
         return

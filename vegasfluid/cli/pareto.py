@@ -54,7 +54,10 @@ def run(name: str, *, plot: Path | None, as_json: bool, **request: Any) -> None:
 
 
 def show(model: Model, front: Front) -> None:
-    """Print the front as a table."""
+    """Print a Pareto front as a table: one setting a row, with means over its packet runs.
+
+    Parameters, value of the objective, queueing delay (ms), utilisation, drop share.
+    """
     out = console()
     out.print(model.title or "model", style="bold")
     names = [name.rsplit(".", 1)[-1].removesuffix("_packets") for name in front.points[0].setting]

@@ -95,13 +95,19 @@ def run(
 
 
 def save_model(model: Model, out: Path) -> None:
-    """Write the model with the recommended parameters."""
+    """Write the recommended model to the TOML file `out`, with a comment on its origin."""
     head = f"# Written by vegasfluid {package_version()}, recommend: law has the new parameters."
     out.write_text(f"{head}\n{modelfile.dumps(model)}", encoding="utf-8")
 
 
 def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommendation]) -> None:
-    """Print the next commands, or suggestions if the goal was not reached."""
+    """Print commands to continue with, or suggestions if a class missed its goal.
+
+    Args:
+        name: the model on the command line.
+        out: file to which the result was saved; None: not saved.
+        parts: recommendation for each tuned class.
+    """
     if out is not None:
         console().print(f"Written: {out}", soft_wrap=True)
     for result in parts.values():
@@ -113,7 +119,7 @@ def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommen
 
 
 def suggestions(result: Recommendation) -> list[str]:
-    """Suggestions after a goal that was not reached."""
+    """Sentences on what to try after a goal that was not reached."""
     if isinstance(result, RobustRecommendation):
         return ["narrower ranges, or a separate model and alpha for each part of the ranges"]
     if result.constraints.each:
@@ -130,6 +136,10 @@ def solver_and_request(
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Function that solves the request (one class, several, or ranges) and its arguments.
 
+    Args:
+        model: network, and ranges if it has any.
+        request: arguments from the command line; `tune` is a list of classes.
+
     Raises:
         Unsupported: if the model has ranges and the request is not only for a ratio.
     """
@@ -142,13 +152,16 @@ def solver_and_request(
 
 
 def all_tunable(network: Network) -> tuple[str, ...]:
-    """All Vegas classes, if there is another class to compare them with."""
+    """Names of all Vegas classes, or none if there is no other class to compare with."""
     vegas = tuple(vegas_classes(network))
     return vegas if len(vegas) < len(network.flows) else ()
 
 
 def explanations(why: dict[str, Explanation]) -> dict[str, Any]:
-    """JSON entries of the explanations: of the first class, and of each if there are several."""
+    """JSON entries of explanations by class: `explanation` is that of the first class.
+
+    With several classes, `explanations` has each.
+    """
     if not why:
         return {}
     documents = {name: explanation.as_json() for name, explanation in why.items()}
@@ -159,7 +172,7 @@ def explanations(why: dict[str, Explanation]) -> dict[str, Any]:
 def show_all(
     model: Model, parts: Mapping[str, Recommendation], why: Mapping[str, Explanation]
 ) -> None:
-    """Print the result of each class, its explanation, and the computing time."""
+    """Print the recommendation for each class, its explanation, and the computing time (s)."""
     out = console()
     out.print(model.title or "model", style="bold")
     for name, result in parts.items():
@@ -178,7 +191,9 @@ def show_all(
 
 
 def ratio_request(request: dict[str, Any]) -> dict[str, Any]:
-    """Arguments for a model with ranges, which supports only a ratio as the goal.
+    """Arguments of `recommend` (`tune`, `ratio`) for a model with ranges.
+
+    Only a goodput ratio can be the goal there.
 
     Raises:
         Unsupported: if another goal, a constraint or another parameter is requested.
@@ -199,7 +214,7 @@ def ratio_request(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(model: Model, result: Recommendation) -> None:
-    """Print the result of one class as a table and sentences."""
+    """Print the recommendation for one class as a table and sentences."""
     out, document = console(), result.as_json()
     law = result.after.law
     values = f"alpha = {law.alpha:.6g}, beta = {law.beta:.6g}, gamma = {law.gamma:.6g}"
@@ -229,7 +244,7 @@ def show(model: Model, result: Recommendation) -> None:
 
 
 def competitor(result: Recommendation) -> str:
-    """Class of the flows that a tuned flow is compared with, with an article."""
+    """Flows that a tuned flow is compared with, in words, such as `a reno` or `another`."""
     return f"a {' or '.join(result.others)}" if result.others else "another"
 
 
@@ -239,7 +254,10 @@ def _sentence(text: str) -> str:
 
 
 def comparison(model: Model, result: Recommendation, document: dict[str, Any]) -> Any:
-    """Table of the parameters and averages before and after."""
+    """Table of parameters and means before and with the recommendation.
+
+    Alpha, beta and RED's thresholds in packets; fluid and packet means from the JSON `document`.
+    """
     rows = table("", "before", "recommended")
     before, after = result.before.law, result.after.law
     queue = red_numbers(model.network) if result.queue else {}
@@ -257,7 +275,10 @@ def comparison(model: Model, result: Recommendation, document: dict[str, Any]) -
 
 
 def show_further(result: Recommendation) -> None:
-    """Print the value of a goal other than a ratio, the start-up ratio, and the constraints."""
+    """Print a goal's value other than a ratio, the start-up ratio, and constraints.
+
+    Measured values are means over packet runs.
+    """
     out, means = console(), result.after.packets.means()
     if not isinstance(result.objective, ShareRatio):
         before, after = (
@@ -279,7 +300,7 @@ def show_further(result: Recommendation) -> None:
 
 
 def show_settings(result: Recommendation) -> None:
-    """Print the equivalent settings for other systems."""
+    """Print equivalent alpha, beta and gamma for other systems, in their packets."""
     out = console()
     rows = table("equivalent settings", "alpha", "beta", "gamma")
     for name, values in result.settings.items():

@@ -20,7 +20,18 @@ def request_from_options(
     min_utilisation: float | None,
     min_gain_margin: float | None,
 ) -> dict[str, Any]:
-    """Keyword arguments of `tuning.recommend` for the goal and its constraints.
+    """Keyword arguments of `recommend` for the options of goal and constraints.
+
+    Args:
+        goal: `ratio`, `jain`, `proportional`, `worst-flow`, or `alpha-fair=A`.
+        ratio: target goodput of a tuned flow over that of another flow.
+        max_delay_ms: largest mean queueing delay, ms; None: no bound.
+        max_drop_share: largest fraction of packets dropped; None: no bound.
+        min_utilisation: smallest utilisation, 0 to 1; None: no bound.
+        min_gain_margin: smallest gain margin, a factor; None: no bound.
+
+    Returns:
+        `ratio`, `objective` and `constraints` (delay in s).
 
     Raises:
         InvalidInput: for an unknown goal, or a constraint out of range.
@@ -38,7 +49,9 @@ def request_from_options(
 
 
 def single_class(tune: Sequence[str], case: str) -> str | None:
-    """Name of the class to tune, for commands that tune only one; None: not given.
+    """The only class in `tune`, for commands that tune one; None: none was given.
+
+    `case` says in the error message when only one is allowed.
 
     Raises:
         InvalidInput: if several classes are given.

@@ -18,19 +18,22 @@ __all__ = ["recommend_over_ranges", "show_robustness"]
 
 
 def recommend_over_ranges(model: Model, tune: str | None, **options: Any) -> RobustRecommendation:
-    """Robust recommendation for a model whose parameters are given as ranges.
+    """Tune one class of a model for the worst case over its ranges.
 
     Args:
         model: model with ranges.
         tune: class to tune; None: the only Vegas class.
         options: further arguments of `vegasfluid.recommend`.
+
+    Returns:
+        The robust parameters (packets), and ratios over the ranges.
     """
     substitute = partial(with_values, model.network)
     return recommend(model.network, tune, ranges=model.ranges, substitute=substitute, **options)
 
 
 def show_robustness(result: RobustRecommendation) -> None:
-    """Print the worst cases of the robust and of the nominal parameters, and the price."""
+    """Print worst-case ratios of the robust and nominal parameters over the ranges."""
     out = console()
     kinds = [evaluated.scenario.kind for evaluated in result.robust.scenarios]
     corners, inside = kinds.count("corner"), kinds.count("inside")
@@ -40,7 +43,10 @@ def show_robustness(result: RobustRecommendation) -> None:
 
 
 def price(result: RobustRecommendation) -> str:
-    """Sentences on the gain of robustness in the worst case and its cost at the nominal network."""
+    """Sentences on the gain of robustness in the worst case and its cost at the nominal network.
+
+    Both as factors of the goodput ratio.
+    """
     robust, law = result.robust, result.after.law
     nominal = robust.nominal_optimum
     if (nominal.law.alpha, nominal.law.beta) == (law.alpha, law.beta):
@@ -58,7 +64,10 @@ def price(result: RobustRecommendation) -> str:
 
 
 def worst_cases_table(result: RobustRecommendation) -> Table:
-    """Table of the lowest and highest ratio over the ranges, and of the nominal ratio."""
+    """Table of lowest, nominal and highest goodput ratio over the ranges.
+
+    With the recommended parameters and with those best for the nominal network.
+    """
     robust = result.robust
     rows = table(
         "parameters, case", "ratio", "95 % interval", "fluid", "network", texts=["network"]
@@ -75,7 +84,7 @@ def worst_cases_table(result: RobustRecommendation) -> Table:
 
 
 def ratio_cells(evaluated: ScenarioResult) -> tuple[str, ...]:
-    """Table cells of a network: measured ratio, interval, ratio of the fluid model, parameters."""
+    """Table cells of a scenario: measured goodput ratio, 95 % interval, fluid ratio, numbers."""
     low, high = evaluated.packets.interval
     return (
         f"{evaluated.packets.ratio:.3f}",

@@ -29,7 +29,17 @@ def run(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Run a model once with one or two engines; print, save and plot the results."""
+    """Run model `name` once with one or two engines; print, save and plot the results.
+
+    Args:
+        engines: one or two of `fluid`, `density` and `packets`.
+        assumptions: what the fluid models assume.
+        out: netCDF file for the first trajectory; None: none.
+        plot: picture of the trajectories; None: none.
+        seed: seed of a packet run.
+        as_json: whether to print one JSON document instead of text.
+        name: path of a model file, or name of a built-in model.
+    """
     check_target("simulate", "--out", out)
     check_target("simulate", "--plot", plot, PICTURES)
     model = modelfile.read_model(name)
@@ -55,7 +65,10 @@ def run(
 
 
 def engine_differences(model: Model, documents: list[dict[str, Any]]) -> list[str]:
-    """Sentences on how a fluid model and the packet simulator disagree, if both ran."""
+    """Sentences on how a fluid model and the packet simulator disagree, if both ran.
+
+    `documents` are the JSON results of the runs.
+    """
     by_packets = [run for run in documents if run["engine"] == "packets"]
     by_fluid = [run for run in documents if run["engine"] != "packets"]
     if not (by_packets and by_fluid):
@@ -66,7 +79,10 @@ def engine_differences(model: Model, documents: list[dict[str, Any]]) -> list[st
 def simulate_timed(
     model: Model, name: str, engine: str, assumptions: Assumptions, seed: int
 ) -> tuple[xr.Dataset, dict[str, Any]]:
-    """Trajectory of a model by one engine, and its JSON document with the wall time."""
+    """Trajectory of a model by one engine, and its JSON document.
+
+    The document has means after the warm-up, assumptions, warnings and the wall time (s).
+    """
     begin = time.perf_counter()
     with progress(f"simulate ({engine})"):
         trajectory = simulate_model(model, engine, assumptions, seed)
@@ -84,7 +100,7 @@ def simulate_timed(
 
 
 def simulate_model(model: Model, engine: str, assumptions: Assumptions, seed: int) -> xr.Dataset:
-    """Trajectory of a model by one engine."""
+    """Trajectory of a model by `fluid`, `density` or `packets`, over its duration."""
     if engine == "packets":
         from vegasfluid.packet import simulate_packets
 
@@ -106,14 +122,17 @@ def simulate_model(model: Model, engine: str, assumptions: Assumptions, seed: in
 
 
 def draw(runs: list[xr.Dataset], target: Path) -> None:
-    """Save a plot of one trajectory, or of two on the same axes."""
+    """Save a picture of one trajectory, or of two on the same axes, to the file `target`."""
     from vegasfluid import plot
 
     plot.compare(*runs).savefig(target, dpi=150)
 
 
 def show(model: Model, document: dict[str, Any]) -> None:
-    """Print averages after the warm-up as tables."""
+    """Print means after the warm-up from a run's JSON document as tables.
+
+    Goodput in Mbit/s per flow, cwnd and queue in packets, RTT and delay in ms.
+    """
     out = console()
     engine = ENGINES[document["engine"]].capitalize()
     out.print(f"{engine}, averages after {model.warmup:g} s of warm-up\n")

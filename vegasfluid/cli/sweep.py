@@ -63,7 +63,17 @@ def run(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run a sweep, or estimate its cost."""
+    """Run model `name` over a grid of parameter values, or estimate the cost.
+
+    Args:
+        over: parameters and their values, as NAME=SPEC.
+        outputs: output files, and processes that work on the sweep.
+        dry_run: whether to print an estimate only.
+        yes: whether more than 10 million points are allowed.
+        as_json: whether to print one JSON document instead of text.
+        options: further arguments of `Sweep`: engine, seeds, until (s) and others.
+        name: path of a model file, or name of a built-in model.
+    """
     check_outputs(outputs, dry_run, options["engine"])
     model = modelfile.read_model(name)
     points = math.prod(map(size_from, over))
@@ -96,7 +106,7 @@ def run(
 
 
 def check_outputs(outputs: Outputs, dry_run: bool, engine: str) -> None:
-    """Check output files and options before the computation."""
+    """Raise an error if an output file cannot be written, or an option does not apply."""
     if outputs.out is None and not dry_run:
         raise InvalidInput("sweep", "--out", "given unless --dry-run is used", None)
     if outputs.out is not None and not outputs.out.resolve().parent.is_dir():
@@ -112,7 +122,13 @@ def check_outputs(outputs: Outputs, dry_run: bool, engine: str) -> None:
 
 
 def command_of(name: str, over: Sequence[str], options: dict[str, Any]) -> str:
-    """Command line that produces the same numbers, without output files and workers."""
+    """Command line that computes the same sweep, without output files and workers.
+
+    Args:
+        name: the model.
+        over: parameters and their values, as NAME=SPEC.
+        options: engine, seeds, times and other arguments of `Sweep`.
+    """
     seeds = options["seeds"]
     words = ["vegasfluid", "sweep", name]
     words += [word for text in over for word in ("--over", text)]
@@ -127,7 +143,10 @@ def command_of(name: str, over: Sequence[str], options: dict[str, Any]) -> str:
 
 
 def prepare_devices(multi_host: bool) -> None:
-    """Make every core a JAX device and keep compiled equations on disk."""
+    """Make every core a JAX device and keep compiled equations on disk.
+
+    With `multi_host` also joins the processes of a JAX job.
+    """
     import jax
 
     from vegasfluid.caches import keep_compiled_equations
@@ -140,7 +159,7 @@ def prepare_devices(multi_host: bool) -> None:
 
 
 def write_outputs(outputs: Outputs) -> None:
-    """Write the results in other formats and as a picture."""
+    """Write the results of a finished sweep in other formats and as a picture, if asked for."""
     assert outputs.out is not None
     if outputs.to is not None:
         save(open_sweep(outputs.out), outputs.to)
@@ -152,7 +171,7 @@ def write_outputs(outputs: Outputs) -> None:
 
 
 def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
-    """Print how many points were computed."""
+    """Print how many points of the sweep in `out` are computed and failed, and the time (s)."""
     done = status.done - status.failed
     if as_json:
         summary = {"out": str(out), "points": status.points, "done": done}
@@ -165,7 +184,7 @@ def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
 
 
 def show_estimate(cost: Estimate, as_json: bool) -> None:
-    """Print the estimated cost of a sweep."""
+    """Print a sweep's estimated points, runs, time, memory and disk."""
     if as_json:
         print_json(vars(cost))
         return
@@ -178,7 +197,7 @@ def show_estimate(cost: Estimate, as_json: bool) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Time in seconds, minutes, hours or days, as text."""
+    """A time in s as text in seconds, minutes, hours or days."""
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
@@ -186,6 +205,6 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Number of bytes as text with a unit."""
+    """A number of bytes as text, in B, kB, MB, GB or TB."""
     power = min(int(math.log(max(count, 1.0), 1000)), len(BYTES) - 1)
     return f"{count / 1000**power:.3g} {BYTES[power]}"

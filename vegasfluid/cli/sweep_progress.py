@@ -25,7 +25,7 @@ INTERVAL = 60.0
 
 
 def status_line(progress: Progress) -> str:
-    """Progress as text: points done and failed, rate and remaining time."""
+    """Progress as text: points done and failed, points per second, and time left (h:mm:ss)."""
     text = f"{progress.done} of {progress.points} points"
     if progress.failed:
         text += f", {progress.failed} failed"
@@ -35,7 +35,7 @@ def status_line(progress: Progress) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Time in seconds as h:mm:ss."""
+    """A time in s as text h:mm:ss."""
     minutes, remainder = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{remainder:02}"
@@ -43,10 +43,13 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
-    """Show the progress of a sweep; after Ctrl-C say how to resume it.
+    """Context that shows the progress of a sweep; after Ctrl-C it says how to resume.
 
     Args:
         out: Zarr store of the sweep.
+
+    Yields:
+        A function to call with each `Progress` of the sweep.
     """
     latest: list[Progress] = []
     display = on_terminal if sys.stderr.isatty() else line_per_minute
@@ -72,7 +75,10 @@ def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def recorded_interrupts() -> Iterator[list[int]]:
-    """Record each Ctrl-C, because Python drops the exception if it interrupts a callback."""
+    """Context whose value is a list of the SIGINT signals received so far.
+
+    Needed because Python drops KeyboardInterrupt if it interrupts a callback.
+    """
     interrupts: list[int] = []
 
     def record(number: int, frame: FrameType | None) -> None:
@@ -97,7 +103,7 @@ def recorded_interrupts() -> Iterator[list[int]]:
 
 @contextmanager
 def on_terminal() -> Iterator[Callable[[Progress], None]]:
-    """Show a progress bar."""
+    """Context with a progress bar; yields a function that updates it."""
     columns = (TextColumn("sweep"), BarColumn(), TextColumn("{task.fields[status]}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sweep", status="starting")
@@ -111,7 +117,10 @@ def on_terminal() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def line_per_minute() -> Iterator[Callable[[Progress], None]]:
-    """Print a line after the first minute and then every minute; short sweeps print nothing."""
+    """Context whose function prints a line of progress, at most once a minute.
+
+    Nothing is printed in the first minute.
+    """
     printed = [time.monotonic()]
 
     def update(progress: Progress) -> None:

@@ -21,7 +21,7 @@ REINSTALL = "pip install --upgrade vegasfluid, in a separate environment"
 
 
 class Check(NamedTuple):
-    """Result of one check of the installation.
+    """Result of one check of the installation: whether it passed, and a remedy.
 
     Args:
         name: what was checked.
@@ -39,7 +39,11 @@ class Check(NamedTuple):
 
 
 def run_engines() -> dict[str, Outcome]:
-    """Outcomes of a short run of each engine, run at the same time."""
+    """Short runs of the fluid model and the packet simulator, at the same time.
+
+    Returns:
+        Means and wall time (s), or the failure, by `fluid` and `packets`.
+    """
     with ThreadPoolExecutor(2) as both:
         started = {name: both.submit(run_in_process, name) for name in ("fluid", "packets")}
         return {name: future.result() for name, future in started.items()}
@@ -48,7 +52,13 @@ def run_engines() -> dict[str, Outcome]:
 def checks(
     packages: list[dict[str, Any]], caches: list[dict[str, Any]], outcomes: dict[str, Outcome]
 ) -> list[Check]:
-    """Results of all checks, in the order in which they depend on each other."""
+    """Results of all checks, in the order in which they depend on each other.
+
+    Args:
+        packages: required libraries, with installed and needed version.
+        caches: caches of compiled code.
+        outcomes: short run of each engine.
+    """
     found = [
         library_check(packages),
         cache_check(caches),
@@ -62,21 +72,24 @@ def checks(
 
 
 def library_check(packages: list[dict[str, Any]]) -> Check:
-    """Whether all required libraries are installed and recent enough."""
+    """Check that all required libraries are installed and recent enough."""
     lacking = missing(packages)
     finding = f"{len(packages)} found" if packages else "not checked: not installed as a package"
     return Check("libraries", not lacking, "; ".join(lacking) or finding, REINSTALL)
 
 
 def cache_check(caches: list[dict[str, Any]]) -> Check:
-    """Whether compiled code can be stored; otherwise every command compiles again, or fails."""
+    """Check that compiled code can be stored; otherwise every command compiles again, or fails."""
     failures = [f"{cache['path']}: {cache['why_not']}" for cache in caches if not cache["writable"]]
     remedy = "set VEGASFLUID_CACHE_DIR to a writable folder"
     return Check("caches", not failures, "; ".join(failures) or "writable", remedy)
 
 
 def engine_check(name: str, outcome: Outcome) -> Check:
-    """Whether an engine reproduces the queue and utilisation that theory predicts."""
+    """Check that an engine's mean queue (packets) and utilisation are what theory predicts.
+
+    For a short run of Vegas flows on one link; `name` is the label of the check.
+    """
     if outcome.failed:
         return Check(name, False, outcome.failed, f"{REINSTALL}; if that does not help, {REPORT}")
     queue, used = outcome.numbers["queue_packets"], outcome.numbers["utilisation"]
@@ -90,7 +103,7 @@ def engine_check(name: str, outcome: Outcome) -> Check:
 
 
 def agreement(outcomes: dict[str, Outcome]) -> Check:
-    """Whether both engines give a flow the same goodput."""
+    """Check that a flow's goodput (packets/s) in the two engines differs by 2 % at most."""
     name, key = "engines agree", "goodput_packets_per_s"
     if any(outcome.failed for outcome in outcomes.values()):
         return Check(name, False, "one engine failed", "see above")

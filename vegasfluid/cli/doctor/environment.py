@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 def machine() -> dict[str, Any]:
-    """Versions of vegasfluid, Python and the system, and the number of usable cores."""
+    """Versions of vegasfluid, Python and the system, processor, and number of usable cores."""
     affine = getattr(os, "sched_getaffinity", None)
     return {
         "vegasfluid": package_version(),
@@ -50,7 +50,7 @@ def machine() -> dict[str, Any]:
 
 
 def packages() -> list[dict[str, Any]]:
-    """Required libraries, each with its installed version and whether it is recent enough."""
+    """Required libraries: `name`, installed `version`, `needed` version, and whether it is `ok`."""
     try:
         needed = [Requirement(line) for line in requires("vegasfluid") or []]
     except PackageNotFoundError:  # run from a source tree that is not installed
@@ -63,7 +63,7 @@ def packages() -> list[dict[str, Any]]:
 
 
 def package(needed: Requirement) -> dict[str, Any]:
-    """A required library with its installed version and whether it is recent enough."""
+    """JSON entry of a required library: `name`, installed `version`, `needed`, and whether `ok`."""
     try:
         installed = version(needed.name)
     except PackageNotFoundError:
@@ -74,7 +74,7 @@ def package(needed: Requirement) -> dict[str, Any]:
 
 
 def missing(entries: list[dict[str, Any]]) -> list[str]:
-    """Sentences on the libraries that are missing or too old."""
+    """One sentence for each library in `entries` that is missing or too old."""
     return [
         f"{entry['name']}{entry['needed']} is required, found {entry['version'] or 'none'}"
         for entry in entries
@@ -83,7 +83,7 @@ def missing(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def caches() -> list[dict[str, Any]]:
-    """Caches of compiled code: path, number of files, size, and why it cannot be written."""
+    """Caches of compiled code: name, path, number of files, bytes, and why not writable."""
     entries = []
     for name, folder in cache_folders().items():
         why_not = write_error(folder)
@@ -108,7 +108,7 @@ def nvidia_gpu() -> bool:
 
 
 def parts() -> list[Part]:
-    """Optional components and whether they are installed."""
+    """Optional components, whether each is installed, its purpose, and the command to get it."""
     notebooks = all(find_spec(name) is not None for name in ("jupyterlab", "ipywidgets"))
     return [
         Part(

@@ -53,7 +53,10 @@ def run(*, clear: bool, as_json: bool) -> bool:
 
 
 def notes(devices: list[dict[str, str]]) -> list[str]:
-    """Advice that is no failure."""
+    """Advice that is no failure: a GPU of the machine that JAX does not use.
+
+    `devices` are those of JAX.
+    """
     if nvidia_gpu() and devices and all(device["platform"] == "cpu" for device in devices):
         return [
             "JAX does not use the NVIDIA GPU of this machine: pip install 'vegasfluid[cuda13]'."
@@ -62,7 +65,13 @@ def notes(devices: list[dict[str, str]]) -> list[str]:
 
 
 def show(document: dict[str, Any], optional: list[Part], results: list[Check]) -> None:
-    """Print the report as tables and sentences."""
+    """Print the doctor's report as tables and sentences.
+
+    Args:
+        document: JSON document of the report.
+        optional: optional components.
+        results: results of the checks.
+    """
     out = console()
     cores = f"{document['cores']} core{'s' * (document['cores'] != 1)}"
     out.print(
@@ -88,7 +97,7 @@ def show(document: dict[str, Any], optional: list[Part], results: list[Check]) -
 
 
 def show_caches(out: Console, cache_entries: list[dict[str, Any]]) -> None:
-    """Print where compiled code is stored and how to delete it."""
+    """Print where compiled code is stored, its size (MB), and how to delete it."""
     out.print(f"Compiled code is stored in {cache_root()} ($VEGASFLUID_CACHE_DIR):", soft_wrap=True)
     for cache in cache_entries:
         out.print(
@@ -98,7 +107,7 @@ def show_caches(out: Console, cache_entries: list[dict[str, Any]]) -> None:
 
 
 def show_checks(out: Console, results: list[Check]) -> None:
-    """Print the result of each check, and what to do if it failed."""
+    """Print the result of each check, its time (s), and what to do if it failed."""
     rows = table("check", "result", "details", "s", texts=("result", "details"))
     for check in results:
         seconds = "" if check.seconds is None else f"{check.seconds:.1f}"
@@ -111,7 +120,7 @@ def show_checks(out: Console, results: list[Check]) -> None:
 
 
 def verdict(ok: bool, seconds: float) -> str:
-    """Last line of the report."""
+    """Last line of the report: whether all checks passed, and the time (s)."""
     if ok:
         return f"All checks passed ({seconds:.1f} s)."
     return f"Some checks failed ({seconds:.1f} s). See above for what to do."

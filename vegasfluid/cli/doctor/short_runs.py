@@ -38,7 +38,10 @@ MESSAGE_LENGTH = 200
 
 
 class Outcome(NamedTuple):
-    """Result of a short run: its averages, or why it failed, and its wall time in seconds."""
+    """Result of a short run: its means, or why it failed, and its wall time in s.
+
+    `failed` is empty, or `numbers` is.
+    """
 
     numbers: dict[str, Any]
     failed: str
@@ -46,16 +49,19 @@ class Outcome(NamedTuple):
 
 
 def run_in_process(engine: str, limit: float = TIMEOUT) -> Outcome:
-    """Run an engine in a separate process.
+    """Run an engine for a short time in a separate process.
 
     Args:
         engine: `fluid` or `packets`.
         limit: seconds after which it is aborted.
+
+    Returns:
+        Means of the run, or why it failed, and the wall time (s).
     """
     begin = time.perf_counter()
 
     def ended(failed: str, numbers: dict[str, Any] | None = None) -> Outcome:
-        """Outcome with the wall time until now."""
+        """Outcome with the failure (empty: none), the means, and the wall time until now."""
         return Outcome(numbers or {}, failed, time.perf_counter() - begin)
 
     code = f"from vegasfluid.cli.doctor.short_runs import print_result; print_result({engine!r})"
@@ -73,12 +79,12 @@ def run_in_process(engine: str, limit: float = TIMEOUT) -> Outcome:
 
 
 def print_result(engine: str) -> None:
-    """Run an engine in this process and print its averages as JSON on the last line."""
+    """Run `engine` in this process and print its means as JSON on the last line."""
     print(json.dumps(RUNS[engine]()))
 
 
 def network() -> Network:
-    """Network of Vegas flows that share one link."""
+    """Network of five Vegas flows (alpha 2, beta 4 packets, base RTT 40 ms) on a 10 Mbit/s link."""
     import vegasfluid as vf
 
     vegas = vf.Flows(FLOWS, vf.Vegas(alpha=ALPHA, beta=BETA), base_rtt=vf.ms(40))
@@ -86,7 +92,10 @@ def network() -> Network:
 
 
 def numbers_of(run: xr.Dataset) -> dict[str, Any]:
-    """Averages of a run that the two engines must agree on."""
+    """Means of a run after the warm-up that the two engines must agree on.
+
+    Queue (packets), utilisation, and goodput of a flow (packets/s).
+    """
     from vegasfluid import metrics
 
     return {
@@ -97,7 +106,10 @@ def numbers_of(run: xr.Dataset) -> dict[str, Any]:
 
 
 def fluid() -> dict[str, Any]:
-    """Averages of a run of the fluid model, and the devices of JAX."""
+    """Means of a 20 s run of the fluid model, and the devices of JAX.
+
+    `queue_packets`, `utilisation`, `goodput_packets_per_s` and `devices`.
+    """
     import jax
 
     import vegasfluid as vf
@@ -112,7 +124,10 @@ def fluid() -> dict[str, Any]:
 
 
 def packets() -> dict[str, Any]:
-    """Averages of a run of the packet simulator, and whether it can be saved and plotted."""
+    """Means of a 20 s run of the packet simulator, and an error in saving or plotting it.
+
+    `queue_packets`, `utilisation`, `goodput_packets_per_s`, and `files` (empty: no error).
+    """
     import vegasfluid as vf
 
     run = vf.simulate_packets(network(), UNTIL, warmup=WARMUP)
@@ -120,7 +135,7 @@ def packets() -> dict[str, Any]:
 
 
 def saved_and_drawn(run: xr.Dataset) -> str:
-    """Error in saving, reading or plotting a run; empty if there is none."""
+    """Error text of saving, reading and plotting a run; empty if all works."""
     import xarray as xr
 
     from vegasfluid import plot
