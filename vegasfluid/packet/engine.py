@@ -62,7 +62,10 @@ time."""
 
 
 def next_event_time(sim: Any, f: int) -> int:
-    """Time of the next event of flow `f`, ps; stores the index of its hop in `flow.next_hop`."""
+    """Time of the next event of flow `f`, ps: a packet at a hop, or a timer of its ends.
+
+    Stores the index of the hop with the earliest packet in `flow.next_hop`.
+    """
     flow = flow_of(sim, f)
     time = hop_of(sim, f, 0).next_arrival
     if MULTI_HOP:
@@ -90,7 +93,10 @@ def step(sim: Any, f: int, now: int) -> None:
 
 
 def advance(sim: Any, f: int, i: int, now: int) -> None:
-    """Process the packet of flow `f` that arrives at hop `i` at `now` (ps): forward or drop it."""
+    """Process the packet of flow `f` that arrives at hop `i` at `now` (ps).
+
+    The link of the hop admits it and passes it on to the next hop, or drops and counts it.
+    """
     flow, hop = flow_of(sim, f), hop_of(sim, f, i)
     packet = packet_of(sim, f, i, hop.head)
     header = packet.header
@@ -117,7 +123,7 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
 
 
 def count_drop(flow: Any, i: int) -> None:
-    """Count a packet of a flow that the queue of hop `i` dropped: lost data, or a lost ACK."""
+    """Count a packet that the queue at a flow's hop `i` dropped: in `dropped` or `acks_dropped`."""
     if i < flow.data_hops:
         flow.dropped += 1
     else:
@@ -170,7 +176,7 @@ def forward(sim: Any, f: int, i: int, arrival: int, header: int, low: int, high:
 
 
 def start(sim: Any) -> None:
-    """Send the first window of every flow at its start time, and build the schedule."""
+    """Send the first window of every flow at its start time, and order the schedule of events."""
     for f in range(sim.flow_count):
         flow = flow_of(sim, f)
         flow.sample_at = time_of(sim, 0).at
@@ -183,13 +189,13 @@ def start(sim: Any) -> None:
 
 
 def run(sim: Any) -> int:
-    """Run a simulation until its last sample time.
+    """Simulate all events of a run in order of time, until its last sample time.
 
     Args:
         sim: a `vegasfluid.packet.state.Simulation`, changed in place.
 
     Returns:
-        COMPLETED or RING_FULL.
+        COMPLETED, or RING_FULL if a flow has more packets in flight than its rings hold.
     """
     start(sim)
     sample_count = 0

@@ -49,12 +49,18 @@ class InitialState(NamedTuple):
 
 
 def distinct(components: Iterable[Any]) -> tuple[Any, ...]:
-    """One of the components with each set of packet rules, in order of first appearance."""
+    """The first of the components with each set of packet rules, in order of appearance.
+
+    Components are congestion controls, traffic sources or queue disciplines.
+    """
     return tuple({rule_key(each): each for each in components}.values())
 
 
 def rule_key(component: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
-    """The function by which a component's set of packet rules is recognised."""
+    """Function that identifies a component's set of packet rules, so that equal sets are shared.
+
+    It is the handler of ACKs, of the application, or of arrivals at a queue.
+    """
     if isinstance(component, CongestionControl):
         return component.rules.on_ack
     if isinstance(component, TrafficSource):
@@ -63,12 +69,17 @@ def rule_key(component: CongestionControl | TrafficSource | QueueDiscipline) -> 
 
 
 def rule_indices(components: Sequence[Any]) -> dict[Any, int]:
-    """Index of each component in a sequence, by the key of its packet rules."""
+    """Index of each component in a sequence, by the function that identifies its packet rules."""
     return {rule_key(each): index for index, each in enumerate(components)}
 
 
 def features_of(network: Network, counted: bool) -> Features:
-    """Features that a network uses; `counted`: whether arrivals are counted in bins."""
+    """Which features of the engine a network needs; the others are not compiled.
+
+    Args:
+        network: the network.
+        counted: whether arrivals are counted in bins.
+    """
     links, classes = network.links.values(), network.flows.values()
     jitter = any(link.jitter > 0 for link in links)
     jitter_reorders = any(link.jitter > 0 and link.jitter_reorders for link in links)
@@ -91,9 +102,9 @@ def features_of(network: Network, counted: bool) -> Features:
 
 
 def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """Yield the start times of the flows of each class, (flows of the class,), s.
+    """Yield the start times of the flows of each class, s; (flows of the class,).
 
-    Random times are drawn from a separate stream for each class.
+    Random times are drawn from a separate stream of `seed` for each class.
     """
     for flows, stream in zip(network.flows.values(), seed.spawn(len(network.flows)), strict=True):
         if isinstance(flows.start, UniformStart):
@@ -103,7 +114,10 @@ def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.n
 
 
 def fill_path(records: np.ndarray, network: Network, name: str) -> None:
-    """Write the delays and transmission times of class `name` into the records of its flows."""
+    """Write delays and transmission times of class `name`, ps, into its flows' `records`.
+
+    They follow from the access links and the links of the path.
+    """
     flows, links = network.flows[name], network.links_of(name)
     ratio = network.ack_bytes / network.packet_bytes
     service = 0.0 if flows.access is None else 1 / flows.access
@@ -154,7 +168,10 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
 
 
 def flow_records(network: Network, rules: Rules, seed: np.random.SeedSequence) -> np.ndarray:
-    """Records of all flows at the start of a run, (flows,); `seed` draws random start times."""
+    """Records of all flows at the start of a run, in the order of classes; (flows,).
+
+    `seed` draws random start times; times in the records are in ps.
+    """
     records = np.zeros(sum(network.counts), layout(rules)["flows"])
     ends = np.cumsum(network.counts)
     controls, sources = rule_indices(rules.controls), rule_indices(rules.sources)
@@ -171,7 +188,7 @@ def flow_records(network: Network, rules: Rules, seed: np.random.SeedSequence) -
 
 
 def hop_queues(network: Network, name: str, features: Features) -> tuple[list[int], list[int]]:
-    """Queue index of each hop of the data packets and of the ACKs of a class, in order.
+    """Queue index of each hop of the data packets, and of the ACKs, of class `name`, in order.
 
     NO_QUEUE stands for the hop over an access link, which exists where packets can be reordered.
     """
@@ -209,7 +226,10 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
 
 
 def link_records(network: Network, rules: Rules) -> np.ndarray:
-    """Records of the links' queues at the start of a run, idle and empty; (links,)."""
+    """Records of the links' queues at the start of a run, idle and empty; (links,).
+
+    Forward queues come first, then, where ACKs wait in queues, reverse ones. Times are in ps.
+    """
     links = list(network.links.values()) * (2 if rules.features.TWO_WAY else 1)
     records = np.zeros(len(links), layout(rules)["links"])
     numbers = rule_indices(rules.disciplines)
@@ -225,7 +245,7 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
 
 
 def change_records(network: Network, rules: Rules) -> np.ndarray:
-    """Records of the delay events, in order of time; (changes,).
+    """Records of the delay events, in order of time, with times and new delays in ps; (changes,).
 
     A base RTT that an event sets is converted to access delays with the links' initial delays.
     """
@@ -245,7 +265,12 @@ def change_records(network: Network, rules: Rules) -> np.ndarray:
 
 
 def rules_of(network: Network, counted: bool) -> Rules:
-    """Rules and features that a network uses; `counted`: whether arrivals are counted in bins."""
+    """Packet rules and features that a network needs, for which the engine is compiled.
+
+    Args:
+        network: the network.
+        counted: whether arrivals are counted in bins.
+    """
     classes = network.flows.values()
     return Rules(
         distinct(flows.law for flows in classes),
@@ -256,7 +281,7 @@ def rules_of(network: Network, counted: bool) -> Rules:
 
 
 def initial_state(network: Network, seed: int, *, counted: bool = False) -> InitialState:
-    """Build the records of a network at the start of a run.
+    """Records of the flows, hops, links and delay events of a network at the start of a run.
 
     Args:
         network: what to simulate.
@@ -275,6 +300,6 @@ def initial_state(network: Network, seed: int, *, counted: bool = False) -> Init
 
 
 def seed_rngs(records: np.ndarray, seed: np.random.SeedSequence) -> None:
-    """Seed the random number generators of flow or link records, in place."""
+    """Set the random number generators of flow or link `records` from `seed`, in place."""
     states = seed.generate_state(2 * len(records), np.uint64).reshape(-1, 2)
     records["rng_a"], records["rng_b"] = states.T

@@ -39,12 +39,15 @@ def packets_waiting(sim: Any, number: int, now: int) -> int:
 
 
 def backlog(link: Any, now: int) -> float:
-    """Work that a link has yet to transmit at `now` (ps), in data packets."""
+    """Work that a link has yet to transmit at `now` (ps), in data packets.
+
+    It includes the packet in transmission.
+    """
     return max(link.free - now, 0) / link.service
 
 
 def load(sim: Any, number: int, waiting: int) -> float:
-    """Size of the `waiting` packets in the queue of link `number`, in data packets."""
+    """Total size of the `waiting` packets in the queue of link `number`, in data packets."""
     link = link_of(sim, number)
     if TWO_WAY:
         if waiting == 0:

@@ -23,6 +23,8 @@ __all__ = ["reach_receiver", "send_delayed_ack"]
 def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
     """Process a data packet of flow `f` that arrives at the receiver's access link.
 
+    The receiver counts it, and sends its ACK at once or starts the delayed-ACK timer.
+
     Args:
         sim: the simulation.
         f: index of the flow.
@@ -48,7 +50,7 @@ def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
 
 
 def may_delay_ack(flow: Any) -> bool:
-    """Whether the ACK of a packet in order may be delayed.
+    """Whether a flow's receiver may delay the ACK of a packet that arrived in order.
 
     It may not for the first packets (`quick_acks`, counted down here) or if one is delayed already.
     """
@@ -59,7 +61,9 @@ def may_delay_ack(flow: Any) -> bool:
 
 
 def receive(sim: Any, f: int, seq: int) -> int:
-    """Count packet `seq` of flow `f` if it is new, and advance the next expected packet.
+    """Count packet `seq` of flow `f` in `delivered` if it is new, and advance `expected`.
+
+    `expected` is the packet after all that arrived in order.
 
     Returns:
         1 if an ACK must be sent at once, 0 if it may be delayed.
@@ -83,7 +87,7 @@ def receive(sim: Any, f: int, seq: int) -> int:
 
 
 def advance_expected(sim: Any, f: int) -> None:
-    """Advance the next expected packet of flow `f` over packets that have arrived already."""
+    """Advance `expected` of flow `f` to the first packet that has not arrived."""
     flow = flow_of(sim, f)
     while slot_of(sim, f, flow.expected).received:
         slot_of(sim, f, flow.expected).received = 0
@@ -91,7 +95,10 @@ def advance_expected(sim: Any, f: int) -> None:
 
 
 def update_sack_block(sim: Any, f: int, seq: int) -> None:
-    """Store the SACK block of flow `f`: the packets out of order around the latest one, `seq`."""
+    """Store in flow `f` the SACK block to report: the packets out of order around `seq`.
+
+    `seq` is the latest packet; the block goes from `block_low` to below `block_high`.
+    """
     flow = flow_of(sim, f)
     low, high = seq, seq + 1
     if flow.expected < flow.block_low <= seq <= flow.block_high:
@@ -105,9 +112,10 @@ def update_sack_block(sim: Any, f: int, seq: int) -> None:
 
 
 def update_ece(flow: Any, header: int) -> None:
-    """Set or clear the echo of CE marks, from the header (2 seq + CE mark) of a packet.
+    """Set or clear a receiver's echo of CE marks (`flow.ece`), from a packet's header.
 
-    The echo ends with a packet that was sent after the sender's response.
+    The header is 2 seq + CE mark. The echo ends with a packet that was sent after the sender's
+    response.
     """
     if (header >> 1) >= flow.reduced_at > flow.answer_seen:
         flow.ece = 0
@@ -117,7 +125,10 @@ def update_ece(flow: Any, header: int) -> None:
 
 
 def send_ack(sim: Any, f: int, now: int) -> None:
-    """Send at `now` (ps) the ACK of all packets of flow `f` that arrived in order."""
+    """Send at `now` (ps) the ACK of all packets of flow `f` that arrived in order.
+
+    It carries the SACK block and the echo of marks, to the first queue of the ACKs or the sender.
+    """
     flow = flow_of(sim, f)
     flow.delack_deadline = NEVER
     header = 2 * flow.expected + flow.ece
@@ -130,7 +141,10 @@ def send_ack(sim: Any, f: int, now: int) -> None:
 
 
 def send_delayed_ack(sim: Any, f: int, now: int) -> None:
-    """Send the delayed ACK of flow `f`, whose timer expires at `now` (ps)."""
+    """Send the delayed ACK of flow `f`, whose timer expires at `now` (ps).
+
+    Where ACKs wait in no queue, the sender's timers that are due before it arrives run first.
+    """
     flow = flow_of(sim, f)
     if not TWO_WAY:
         run_until(sim, f, now + flow.return_delay)

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _fields(integers: str, floats: str = "") -> dict[str, type]:
-    """Types of integer and float fields by name, from names separated by spaces."""
+    """Types int64 and float64 of fields by name, from names separated by spaces."""
     types: dict[str, type] = dict.fromkeys(integers.split(), np.int64)
     return types | dict.fromkeys(floats.split(), np.float64)
 
@@ -166,12 +166,15 @@ HEAP_ENTRY = np.dtype([("time", np.int64), ("flow", np.int64)])
 
 
 def with_fields(common: Mapping[str, type], added: Iterable[Mapping[str, object]]) -> np.dtype:
-    """Build a record type from the common fields and those that packet rules add.
+    """Record type with common fields and those that packet rules add.
 
     Args:
-        common: fields that every record has.
+        common: types of the fields that every record has, by name.
         added: fields of each set of rules, with initial values; an int makes an integer field, any
             other value a float field.
+
+    Returns:
+        An aligned NumPy dtype.
     """
     fields = dict(common)
     for values in added:

@@ -20,7 +20,9 @@ ACCESS = -1
 
 
 def push(sim: Any, f: int, i: int, time: int, header: int, low: int, high: int) -> None:
-    """Insert a packet into the ring of a hop, in order of arrival.
+    """Insert a packet into the ring of packets on their way to a hop, in order of arrival.
+
+    Sets `flow.full` if the ring has no slot left.
 
     Args:
         sim: the simulation.
@@ -74,7 +76,7 @@ def insert_in_order(sim: Any, f: int, i: int, time: int) -> int:
 
 
 def pop(sim: Any, f: int, i: int) -> None:
-    """Remove the first packet from the ring of hop `i` of flow `f`."""
+    """Remove the first packet from the ring of hop `i` of flow `f`, and set `next_arrival` (ps)."""
     hop = hop_of(sim, f, i)
     hop.head += 1
     if hop.head == hop.tail:

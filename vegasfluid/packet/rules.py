@@ -47,7 +47,7 @@ class Rules(NamedTuple):
     features: Features
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """All packet rules, as plain Python functions."""
+        """All functions of the congestion controls, disciplines and traffic sources in use."""
         controls = [control.rules for control in self.controls]
         sources = [source.rules for source in self.sources]
         return (
@@ -67,6 +67,8 @@ def counters_of(rules: Rules) -> tuple[str, ...]:
 def flow_fields(component: CongestionControl | TrafficSource, *sizes: int) -> dict[str, Any]:
     """Fields that a congestion control or a traffic source adds to a flow, with initial values.
 
+    They are its state and its parameters, by field name.
+
     Args:
         component: the congestion control or the traffic source.
         sizes: size of a packet, bytes; for a traffic source only.
@@ -75,12 +77,15 @@ def flow_fields(component: CongestionControl | TrafficSource, *sizes: int) -> di
 
 
 def link_fields(discipline: QueueDiscipline) -> dict[str, Any]:
-    """Fields that a queue discipline adds to a link, with their initial values."""
+    """Fields that a queue discipline adds to a link, with initial values: state and parameters."""
     return {**discipline.rule.state, **discipline.packet_parameters()}
 
 
 def layout(rules: Rules) -> dict[str, np.dtype]:
-    """Record types of the arrays of a `Simulation`, by array name, for the rules in use."""
+    """Record types (NumPy dtypes) of the arrays of a `Simulation`, by array name.
+
+    They have the fields that the packet rules in use need.
+    """
     flows = [flow_fields(control) for control in rules.controls]
     flows += [flow_fields(source, 1) for source in rules.sources]
     flow = with_fields(FLOW, flows)

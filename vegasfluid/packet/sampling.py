@@ -20,7 +20,10 @@ sample_counters: Callable[..., None]
 
 
 def sample_sender(sim: Any, f: int, now: int) -> None:
-    """Sample the sender of flow `f` at all sample times before `now` (ps)."""
+    """Store window, RTT and counters of the sender of flow `f` for all sample times before `now`.
+
+    `now` is in ps; windows are in packets, the smoothed RTT in ps.
+    """
     flow = flow_of(sim, f)
     while flow.sample_at < now:
         sample = flow_sample_of(sim, flow.sampled, f)
@@ -38,7 +41,7 @@ def sample_sender(sim: Any, f: int, now: int) -> None:
 
 
 def sample_receiver(sim: Any, f: int, now: int) -> None:
-    """Sample the receiver of flow `f` at all sample times before `now` (ps)."""
+    """Store the packets delivered to flow `f` for all sample times before `now` (ps)."""
     flow = flow_of(sim, f)
     while flow.received_sample_at < now:
         flow_sample_of(sim, flow.received_sampled, f).delivered = flow.delivered
@@ -49,7 +52,10 @@ def sample_receiver(sim: Any, f: int, now: int) -> None:
 
 
 def sample_links(sim: Any, sampled: int) -> None:
-    """Sample all links, and the drops of all flows, at the sample time with index `sampled`."""
+    """Store counters and queues of all links, and drops of all flows, at one sample time.
+
+    `sampled` is its index. Queues are in packets, waiting times in ps.
+    """
     now = time_of(sim, sampled).at
     for f in range(sim.flow_count):
         flow_sample_of(sim, sampled, f).dropped = flow_of(sim, f).dropped
@@ -68,7 +74,7 @@ def sample_links(sim: Any, sampled: int) -> None:
 
 
 def finish_samples(sim: Any) -> None:
-    """Take the remaining samples of all flows, after their last events."""
+    """Store the remaining samples of all flows, after the last event before the end."""
     for f in range(sim.flow_count):
         sample_sender(sim, f, NEVER)
         sample_receiver(sim, f, NEVER)

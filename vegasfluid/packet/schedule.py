@@ -10,12 +10,15 @@ __all__ = ["build", "sift_down"]
 
 
 def earlier(time: int, f: int, entry: Any) -> bool:
-    """Whether flow `f`, due at `time` (ps), precedes a heap entry; ties go to the lower index."""
+    """Whether flow `f`, due at `time` (ps), precedes the flow of a heap entry in the schedule.
+
+    Ties go to the lower index.
+    """
     return time < entry.time or (time == entry.time and f < entry.flow)
 
 
 def sift_down(sim: Any, position: int) -> None:
-    """Restore the order of the heap after the time of the entry at `position` has increased."""
+    """Restore the order of the schedule's heap after the time at `position` has increased."""
     moved = heap_of(sim, position)
     time, f = moved.time, moved.flow
     child = 2 * position + 1
@@ -38,6 +41,6 @@ def sift_down(sim: Any, position: int) -> None:
 
 
 def build(sim: Any) -> None:
-    """Order the heap, whose entries have arbitrary times."""
+    """Order the schedule's heap of flows, whose entries have arbitrary times (ps)."""
     for position in range(sim.flow_count // 2 - 1, -1, -1):
         sift_down(sim, position)

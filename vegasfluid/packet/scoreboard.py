@@ -31,7 +31,8 @@ def pipe(flow: Any) -> int:
 def take_sack_block(sim: Any, f: int, low: int, high: int) -> None:
     """Mark the packets of a SACK block of flow `f`, from `low` to below `high`, as arrived.
 
-    Packets that were in the previous block are skipped.
+    Packets that were in the previous block are skipped. Those overtaken by at least `reordering`
+    packets then count as lost.
     """
     flow = flow_of(sim, f)
     if low <= flow.known_low and flow.known_high <= high:
@@ -46,7 +47,10 @@ def take_sack_block(sim: Any, f: int, low: int, high: int) -> None:
 
 
 def mark_sacked(sim: Any, f: int, low: int, high: int) -> None:
-    """Mark the unacknowledged packets of flow `f` from `low` to below `high` as arrived."""
+    """Mark the unacknowledged packets of flow `f` from `low` to below `high` as arrived.
+
+    Updates the counts of packets that arrived out of order and that count as lost.
+    """
     flow = flow_of(sim, f)
     for seq in range(max(low, flow.una), high):
         if not slot_of(sim, f, seq).sacked:
@@ -58,7 +62,10 @@ def mark_sacked(sim: Any, f: int, low: int, high: int) -> None:
 
 
 def note_reordering(sim: Any, f: int, seq: int) -> None:
-    """Raise the reordering threshold of flow `f` if packet `seq` was sent once and overtaken."""
+    """Raise the reordering threshold (packets) of flow `f` if packet `seq` was overtaken.
+
+    It must have been sent once only; the threshold is at most MAX_REORDERING.
+    """
     flow = flow_of(sim, f)
     once = slot_of(sim, f, seq).transmissions == 1
     if once and flow.fack - 1 > seq:
@@ -66,7 +73,7 @@ def note_reordering(sim: Any, f: int, seq: int) -> None:
 
 
 def mark_lost(sim: Any, f: int, below: int) -> None:
-    """Count every packet of flow `f` below `below` that has not arrived as lost."""
+    """Count every packet of flow `f` below number `below` that has not arrived as lost."""
     flow = flow_of(sim, f)
     while flow.lost_below < below:
         if not slot_of(sim, f, flow.lost_below).sacked and flow.lost_below >= flow.high_rxt:
@@ -75,7 +82,10 @@ def mark_lost(sim: Any, f: int, below: int) -> None:
 
 
 def clear_acknowledged(sim: Any, f: int, first: int) -> None:
-    """Clear the scoreboard of flow `f` from packet `first` to the last one acknowledged."""
+    """Clear the scoreboard of flow `f` from packet `first` to the last one acknowledged.
+
+    Packets that were sent once and overtaken raise the reordering threshold.
+    """
     flow = flow_of(sim, f)
     for seq in range(first, flow.una):
         if slot_of(sim, f, seq).sacked:
@@ -91,7 +101,7 @@ def clear_acknowledged(sim: Any, f: int, first: int) -> None:
 
 
 def next_hole(sim: Any, f: int) -> int:
-    """The packet of flow `f` to retransmit next, which then counts as retransmitted.
+    """Number of the packet of flow `f` to retransmit next, which then counts as retransmitted.
 
     It is the first lost one that was not retransmitted, or, if there is none, the oldest.
     """

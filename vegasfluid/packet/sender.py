@@ -99,7 +99,7 @@ def send_window(sim: Any, f: int, now: int) -> None:
 
 
 def send_offered(sim: Any, f: int, now: int) -> None:
-    """Send at `now` (ps) all packets that the application of flow `f` has offered, unreliably."""
+    """Send at `now` (ps) all packets that the application of unreliable flow `f` has offered."""
     flow = flow_of(sim, f)
     while flow.next_seq < flow.offered:
         transmit(sim, f, flow.next_seq, now)
@@ -108,7 +108,10 @@ def send_offered(sim: Any, f: int, now: int) -> None:
 
 
 def send_pipe(sim: Any, f: int, now: int) -> None:
-    """Send at `now` (ps) while the pipe is below the window, lost packets first (RFC 6675)."""
+    """Send packets of flow `f` at `now` (ps) while fewer than the window are in the network.
+
+    Lost packets come first (RFC 6675).
+    """
     flow = flow_of(sim, f)
     allowed = int(min(flow.cwnd, flow.max_window)) - pipe(flow)
     last = min(flow.offered, flow.una + sim.slot_count - 1)
@@ -135,9 +138,10 @@ def resend_hole(sim: Any, f: int, now: int) -> None:
 
 
 def apply_action(sim: Any, f: int, action: int, now: int) -> None:
-    """Carry out at `now` (ps) the action that a packet rule returned for flow `f`.
+    """Carry out at `now` (ps) the action of flow `f` that a packet rule returned.
 
-    Actions are defined in `vegasfluid.congestion.loss_recovery`.
+    `action` is a sum of RETRANSMIT, RESEND, SEND and SEND_ONE
+    (`vegasfluid.congestion.loss_recovery`), or 0.
     """
     if action == SEND:
         send_window(sim, f, now)
@@ -146,7 +150,10 @@ def apply_action(sim: Any, f: int, action: int, now: int) -> None:
 
 
 def apply_loss_action(sim: Any, f: int, action: int, now: int) -> None:
-    """Carry out at `now` (ps) an action that is not only SEND: retransmit, and send new packets."""
+    """Carry out at `now` (ps) an action of flow `f` other than SEND: retransmit, send new packets.
+
+    `action` is a sum of RETRANSMIT, RESEND, SEND and SEND_ONE.
+    """
     flow = flow_of(sim, f)
     if action & (RETRANSMIT | RESEND):
         if action & RETRANSMIT:
@@ -168,7 +175,10 @@ def apply_loss_action(sim: Any, f: int, action: int, now: int) -> None:
 
 
 def on_dupack(sim: Any, f: int, now: int) -> None:
-    """Process at `now` (ps) an ACK that acknowledges no new packet of flow `f`."""
+    """Process at `now` (ps) an ACK that acknowledges no new packet of flow `f`.
+
+    The congestion control's rule decides whether to retransmit or send.
+    """
     flow = flow_of(sim, f)
     if flow.keeps_send_times:
         show_send_times(sim, f)
@@ -178,7 +188,7 @@ def on_dupack(sim: Any, f: int, now: int) -> None:
 def expire_rto(sim: Any, f: int, now: int) -> None:
     """Process a retransmission timeout of flow `f` at `now` (ps).
 
-    Apply the packet rule, double the timeout, and send again from the oldest packet.
+    Apply the packet rule to the window, double the timer, and send again from the oldest packet.
     """
     flow = flow_of(sim, f)
     flow.timeouts += 1
@@ -194,7 +204,10 @@ def expire_rto(sim: Any, f: int, now: int) -> None:
 
 
 def next_due(flow: Any) -> int:
-    """Time of the next timer of a flow's sender, ps: retransmission, or the application's."""
+    """Time at which the next timer of a flow's sender expires, ps.
+
+    It is the retransmission timer, or the application's next action.
+    """
     if APP_LIMITED:
         return min(flow.deadline, flow.app_at)
     return flow.deadline
@@ -220,9 +233,9 @@ def run_until(sim: Any, f: int, until: int) -> None:
 
 
 def show_send_times(sim: Any, f: int) -> None:
-    """Copy when and how often two packets of flow `f` were sent, for the packet rules.
+    """Copy when (ps) and how often two packets of flow `f` were sent to its record.
 
-    They are the last acknowledged and the oldest unacknowledged packet.
+    They are the last acknowledged and the oldest unacknowledged packet; the packet rules read this.
     """
     flow = flow_of(sim, f)
     acked, oldest = slot_of(sim, f, flow.una - 1), slot_of(sim, f, flow.una)
@@ -233,21 +246,23 @@ def show_send_times(sim: Any, f: int) -> None:
 
 
 def update_least_rtt(flow: Any, now: int) -> None:
-    """Update the smallest RTT of a packet that was sent once, from an ACK at `now` (ps)."""
+    """Update a flow's smallest RTT (ps), from an ACK at `now` (ps) of a packet sent once."""
     flow.acked_at = now
     if flow.acked_transmissions == 1:
         flow.least_rtt = min(flow.least_rtt, now - flow.acked_sent_at)
 
 
 def clear_send_times(sim: Any, f: int, first: int) -> None:
-    """Clear the send counts of flow `f` from packet `first` to the last one acknowledged."""
+    """Clear the transmission counts of flow `f` from packet `first` to the last acknowledged."""
     flow = flow_of(sim, f)
     for seq in range(first, flow.una):
         slot_of(sim, f, seq).transmissions = 0
 
 
 def reach_sender(sim: Any, f: int, now: int, header: int, low: int, high: int) -> None:
-    """Process an ACK that reaches the sender.
+    """Process an ACK of flow `f` that reaches the sender: new packets, duplicate, or echo.
+
+    Timers that are due earlier run first.
 
     Args:
         sim: the simulation.

@@ -31,13 +31,19 @@ MAX_BYTES = 4 * 2**30
 
 
 def initial_slot_count(network: Network) -> int:
-    """First guess at the slots of each ring, a power of two: four fair shares of queue and path."""
+    """First guess at the number of packets that each flow's rings must hold, a power of two.
+
+    Four times a flow's fraction of bandwidth-delay product and largest buffer, at least 256.
+    """
     packets = network.bandwidth_delay() + max(link.buffer for link in network.links.values())
     return 1 << max(int(4 * packets / sum(network.counts)), MIN_SLOTS - 1).bit_length()
 
 
 def waiting_slot_count(network: Network, rules: Rules) -> int:
-    """Packets that each queue's ring must hold, a power of two; 1 where no ring is needed."""
+    """Number of packets that the ring of each queue must hold, a power of two.
+
+    It is the largest buffer, in ACKs where it is measured in bytes; 1 where no ring is needed.
+    """
     if not rules.features.TWO_WAY:
         return 1
     smallest = min(1.0, network.ack_bytes / network.packet_bytes)
@@ -82,7 +88,7 @@ def shapes(
 def allocate(
     initial: InitialState, shape: dict[str, tuple[int, ...]], ticks: np.ndarray, cause: str = ""
 ) -> Simulation:
-    """Allocate the arrays of a run, and copy the initial state into them.
+    """Arrays of a run, with the initial state copied into them.
 
     Args:
         initial: the initial state.
@@ -125,7 +131,7 @@ def execute(
         bin_width: width of the bins in which arrivals are counted, s; None: no bins.
 
     Returns:
-        The state at the end of the run, with all samples.
+        The state at the end of the run, with all samples; its times are in ps.
 
     Raises:
         SolveFailed: for a run that needs more than MAX_BYTES.
@@ -147,12 +153,18 @@ def execute(
 
 
 def names_in(samples: np.ndarray) -> tuple[str, ...]:
-    """Names of the fields of an array of records."""
+    """Names of the fields of an array of records, in order."""
     return samples.dtype.names or ()
 
 
 def recording_of(network: Network, times: np.ndarray, sim: Simulation) -> Recording:
-    """The samples of a run as plain float arrays, in seconds and packets; `times` are in s."""
+    """Samples of a run as float arrays (time, flow) and (time, link), in s and packets.
+
+    Args:
+        network: the simulated network.
+        times: sample times, s; (time,).
+        sim: the state at the end of the run, with all samples.
+    """
     flows, links = sim.flow_samples, sim.link_samples
     flow_samples = {name: flows[name].astype(float) for name in names_in(flows)}
     flow_samples["rtt"] /= PICOSECONDS
@@ -169,6 +181,9 @@ def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
         network: links and the classes of flows that share them.
         times: sample times, s; (time,).
         seed: of all random numbers; runs with equal seeds are identical.
+
+    Returns:
+        Arrays (time, flow) and (time, link) by names of the variables of a trajectory.
 
     Raises:
         SolveFailed: for a run that needs too much memory.

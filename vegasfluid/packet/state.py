@@ -70,7 +70,7 @@ class Simulation(NamedTuple):
 
     @property
     def hop_count(self) -> int:
-        """Largest number of hops of a flow."""
+        """Largest number of hops (queues on the path of data and ACKs) of any flow."""
         return self.hops.shape[1]
 
     @property
@@ -80,12 +80,12 @@ class Simulation(NamedTuple):
 
     @property
     def slot_count(self) -> int:
-        """Number of slots of each flow's rings."""
+        """Number of packets that each ring of a flow can hold, a power of two."""
         return self.slots.shape[1]
 
     @property
     def waiting_count(self) -> int:
-        """Number of packets that each queue's ring can hold."""
+        """Number of packets that the ring of each queue can hold, a power of two."""
         return self.waiting.shape[1]
 
     @property
@@ -109,65 +109,71 @@ COUNTS = tuple(name for name in vars(Simulation) if name.endswith("_count"))
 
 
 def flow_of(sim: Any, f: int) -> Any:
-    """The record of flow `f`."""
+    """Record of flow `f`, which the caller may change; fields: `records.FLOW`."""
     return sim.flows[f]
 
 
 def initial_of(sim: Any, f: int) -> Any:
-    """The record of flow `f` at the start of the run."""
+    """Record of flow `f` as at the start of the run; fields: `records.FLOW`."""
     return sim.initial[f]
 
 
 def hop_of(sim: Any, f: int, i: int) -> Any:
-    """The record of hop `i` of flow `f`."""
+    """Record of hop `i` of flow `f`, which the caller may change; fields: `records.HOP`."""
     return sim.hops[f, i]
 
 
 def link_of(sim: Any, index: int) -> Any:
-    """The record of the queue with this index."""
+    """Record of the queue with an index, which the caller may change; fields: `records.LINK`."""
     return sim.links[index]
 
 
 def packet_of(sim: Any, f: int, i: int, position: int) -> Any:
-    """The packet at a position of the ring of hop `i` of flow `f`."""
+    """Record of the packet at a position, modulo its length, of the ring of a flow's hop.
+
+    `f` is the index of the flow, `i` of the hop; fields: `records.PACKET`.
+    """
     return sim.packets[f, i, position & (sim.slot_count - 1)]
 
 
 def slot_of(sim: Any, f: int, seq: int) -> Any:
-    """The record of packet `seq` in the window of flow `f`."""
+    """Record of packet `seq` in the window of flow `f`; fields: `records.SLOT`."""
     return sim.slots[f, seq & (sim.slot_count - 1)]
 
 
 def waiting_of(sim: Any, index: int, position: int) -> Any:
-    """The packet at a position of the queue with this index."""
+    """Record of the packet at a position, modulo its length, of the ring of a queue.
+
+    Its field `start` is the start of its transmission, ps.
+    """
     return sim.waiting[index, position & (sim.waiting_count - 1)]
 
 
 def change_of(sim: Any, k: int) -> Any:
-    """The record of delay event `k`."""
+    """Record of delay event `k`, in order of time; fields: `records.CHANGE`."""
     return sim.changes[k]
 
 
 def time_of(sim: Any, k: int) -> Any:
-    """The record of sample time `k`."""
+    """Record of sample time `k`; its field `at` is the time, ps."""
     return sim.times[k]
 
 
 def flow_sample_of(sim: Any, k: int, f: int) -> Any:
-    """Sample `k` of flow `f`."""
+    """Record of sample `k` of flow `f`; fields: `records.FLOW_SAMPLE`."""
     return sim.flow_samples[k, f]
 
 
 def link_sample_of(sim: Any, k: int, index: int) -> Any:
-    """Sample `k` of the queue with this index."""
+    """Record of sample `k` of the queue with an index; fields: `records.LINK_SAMPLE`."""
     return sim.link_samples[k, index]
 
 
 def bin_of(sim: Any, k: int, index: int) -> Any:
-    """Arrival bin `k` of the queue with this index."""
+    """Record of bin of time `k` of the queue with an index; `count`: packets that arrived."""
     return sim.bins[k, index]
 
 
 def heap_of(sim: Any, position: int) -> Any:
-    """The entry of the schedule at a position."""
+    """Entry of the schedule at a position: a flow's index, and the time of its next event (ps)."""
     return sim.heap[position]

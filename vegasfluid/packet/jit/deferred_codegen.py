@@ -19,7 +19,7 @@ class DeferredLibrary:
     """Mixin for Numba's library of a function's code: neither optimises nor builds it."""
 
     def _optimize_final_module(self) -> None:
-        """Leave the optimisation to the caller's library."""
+        """Do not optimise the LLVM code: the library of the caller does it."""
 
     def _finalize_final_module(self) -> None:
         """Mark the library as complete, so that callers link it."""
@@ -36,9 +36,12 @@ class Registration(AnalysisPass):
         AnalysisPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Register the function under a unique key.
+        """Register the compiled function with Numba under a unique key, so that callers link it.
 
         Numba keys functions by `cfunc`, which ours do not have: a new bound method is a unique key.
+
+        Returns:
+            True: the pass has changed the compiler's state.
         """
         key = [].append
         state.targetctx.insert_user_function(key, state.cr.fndesc, [state.library])
@@ -50,7 +53,7 @@ class DeferredCompiler(CompilerBase):
     """Numba's compiler for a function whose code is optimised and built in its callers."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """Numba's usual passes, into a library that is neither optimised nor built."""
+        """Numba's usual compiler passes, into a library that is neither optimised nor built."""
         library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
         library.__class__ = type("Library", (DeferredLibrary, type(library)), {})
         self.state.library = library

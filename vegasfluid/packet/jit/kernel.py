@@ -43,7 +43,10 @@ LOCK = threading.Lock()
 
 
 def interpreted(rules: Rules) -> Kernel:
-    """The engine in plain Python for these rules: slow, the reference for the compiled one."""
+    """Kernel that runs the engine in plain Python, for the rules and features in use.
+
+    It is slow, and the reference for the compiled one.
+    """
     run: Any = engine.run
     return specialise(run, open_names(rules), lambda function: function, {})
 
@@ -59,7 +62,10 @@ def sources_of(functions: Sequence[Callable[..., Any]]) -> Iterator[bytes]:
 
 
 def cache_folder(rules: Rules) -> Path:
-    """Folder of the machine code for these rules; its name is a hash of all sources."""
+    """Folder of the cached machine code of a kernel for these rules.
+
+    Its name is a hash of all sources, record types, and the version of Numba.
+    """
     functions = rules.functions()
     digest = hashlib.sha256(numba.__version__.encode())
     for part in sources_of(functions):
@@ -72,7 +78,7 @@ def cache_folder(rules: Rules) -> Path:
 
 @contextlib.contextmanager
 def numba_cache_in(folder: Path) -> Iterator[None]:
-    """Context in which functions that Numba decorates are cached in `folder`."""
+    """Context in which functions that Numba decorates are cached on disk in `folder`."""
     before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
     try:
@@ -82,7 +88,7 @@ def numba_cache_in(folder: Path) -> Iterator[None]:
 
 
 def compiled(rules: Rules) -> Kernel:
-    """The engine as machine code for these rules.
+    """Kernel that runs the engine as machine code, for the rules and features in use.
 
     It is compiled, or loaded from the cache folder, once per process.
     """
@@ -94,7 +100,10 @@ def compiled(rules: Rules) -> Kernel:
 
 
 def compile_kernel(rules: Rules) -> Kernel:
-    """Compile the engine, or load it from the cache; without Numba's internals if they fail."""
+    """Kernel for these rules, compiled or loaded from the cache on disk.
+
+    If the self-test of Numba's internals fails, it is compiled without them, after a warning.
+    """
     if not self_test.internals_work():
         warn_of_fallback()
         return plain_kernel(rules)
@@ -123,13 +132,17 @@ PlainSimulation = namedtuple("PlainSimulation", (*Simulation._fields, *COUNTS))
 
 
 def plain_kernel(rules: Rules) -> Kernel:
-    """The engine compiled by `njit` alone, without Numba's internals and without a cache."""
+    """Kernel compiled by `njit` alone, without Numba's internals and without a cache."""
     translate = njit(error_model="numpy", nogil=True)
     run: Any = engine.run
     kernel = specialise(run, open_names(rules), translate, {})
 
     def run_plain(sim: Simulation) -> int:
-        """Run the kernel on plain structured arrays with the same memory."""
+        """Run the kernel on plain structured arrays with the memory of the simulation `sim`.
+
+        Returns:
+            COMPLETED or RING_FULL.
+        """
         types = layout(rules)
         arrays = {
             name: np.asarray(array).view(types[name], np.ndarray)

@@ -52,12 +52,15 @@ def optimised_kernel(
             without a mark, a cached kernel and a new one could use one name for different
             functions, of which the linker would take the first.
         cache: whether Numba keeps the machine code in its cache folder.
+
+    Returns:
+        The compiled function, which changes a `Simulation` in place and returns the integer.
     """
     inline, call = njit(forceinline=True, **INNER_OPTIONS), njit(**INNER_OPTIONS)
     outermost = njit(cache=cache, **OPTIONS)
 
     def translate(copy: FunctionType) -> Any:
-        """Decorate a specialised function for Numba."""
+        """Decorate a specialised function for Numba: as outermost, called or inlined."""
         copy.__qualname__ += mark
         if copy.__name__ == function.__name__:
             return outermost(copy)
@@ -66,7 +69,7 @@ def optimised_kernel(
     kernel = specialise(function, {**values, **record_accessors(layout)}, translate, {})
 
     def run(sim: Simulation) -> int:
-        """Run the kernel on a simulation."""
+        """Run the kernel on a simulation, in place, and return its result."""
         return kernel(table_of(sim))
 
     return run

@@ -60,7 +60,10 @@ ACCESSORS = {
 
 
 def table_of(sim: Simulation) -> Any:
-    """The record that represents a simulation in machine code; valid as long as `sim` exists."""
+    """Record of the addresses of a simulation's arrays and of their sizes, for machine code.
+
+    It is valid as long as `sim` exists.
+    """
     table = np.zeros(1, TABLE)
     for name, array in zip(Simulation._fields, sim, strict=True):
         table[name] = array.ctypes.data
@@ -70,7 +73,7 @@ def table_of(sim: Simulation) -> Any:
 
 
 def record_accessors(layout: Mapping[str, np.dtype]) -> dict[str, Any]:
-    """Machine-code versions of the accessors, by name.
+    """Machine-code versions of the accessors of `vegasfluid.packet.state`, by name.
 
     Args:
         layout: the record type of each array of a `Simulation`.
@@ -79,7 +82,10 @@ def record_accessors(layout: Mapping[str, np.dtype]) -> dict[str, Any]:
 
 
 def table_entry(builder: Any, table: Any, name: str) -> Any:
-    """LLVM value of field `name` of the table, marked as invariant, as no code writes there."""
+    """LLVM value of field `name` of the table of addresses and sizes: a 64-bit integer.
+
+    The read is marked as invariant, as no code writes there.
+    """
     start = builder.bitcast(table, INT64.as_pointer())
     value = builder.load(builder.gep(start, [INT64((TABLE.names or ()).index(name))]))
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -87,7 +93,7 @@ def table_entry(builder: Any, table: Any, name: str) -> Any:
 
 
 def accessor(dtype: np.dtype, access: Access) -> Any:
-    """Numba intrinsic that returns a record of an array by its indices.
+    """Numba intrinsic `(table, *indices)` that returns a record of an array by its address.
 
     Args:
         dtype: type of the array's records.
@@ -110,7 +116,7 @@ def accessor(dtype: np.dtype, access: Access) -> Any:
         return builder.inttoptr(address, context.get_value_type(record))
 
     def typed(table: Any, *indices: Any) -> Any:
-        """The signature of the intrinsic, and the function that generates its code."""
+        """Numba signature of the intrinsic, and the function that generates its code."""
         return record(table, *(types.int64 for _ in indices)), generate
 
     by_axes: Any = [None, lambda typing, sim, a: typed(sim, a)]

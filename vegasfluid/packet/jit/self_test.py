@@ -24,18 +24,18 @@ PROBE = np.dtype([("sent", np.int64), ("cwnd", np.float64)], align=True)
 
 
 def doubled(flow: Any) -> int:
-    """Increase the count of a flow by one, and return FACTOR times the count; inlined."""
+    """Increase `flow.sent` by one, and return FACTOR times it; a test function that is inlined."""
     flow.sent += 1
     return FACTOR * flow.sent
 
 
 def last_packet(sim: Any, f: int) -> int:
-    """Read the count of the packet at position 3 of a ring of flow `f`; called, not inlined."""
+    """Count `sent` of the packet at position 3 of a ring of flow `f`; a test function, called."""
     return packet_of(sim, f, 0, 3).sent
 
 
 def probe(sim: Any) -> int:
-    """Sum over all flows: the function that the self-test compiles."""
+    """Sum of the results of two test functions over all flows: what the self-test compiles."""
     total = 0
     for f in range(sim.flow_count):
         total += doubled(flow_of(sim, f)) + last_packet(sim, f)
@@ -43,7 +43,7 @@ def probe(sim: Any) -> int:
 
 
 def marker() -> Path:
-    """The file whose existence records that these versions have passed the self-test."""
+    """File whose existence records that these versions of Python and Numba passed the self-test."""
     digest = hashlib.sha256(repr((platform.machine(), platform.python_version())).encode())
     for library in ("numba", "llvmlite", "numpy"):
         digest.update(version(library).encode())
@@ -54,7 +54,10 @@ def marker() -> Path:
 
 @cache
 def internals_work() -> bool:
-    """Whether `optimised_kernel` works with the installed Numba; tested once for each version."""
+    """Whether `optimised_kernel` works with the installed Numba; tested once for each version.
+
+    A marker file on disk records success.
+    """
     passed = marker()
     if passed.exists():
         return True
@@ -72,7 +75,7 @@ def internals_work() -> bool:
 
 
 def passes() -> bool:
-    """Whether the compiled `probe` computes the right sum; passes on whatever Numba raises."""
+    """Whether the compiled `probe` computes the right sum; whatever Numba raises is not caught."""
     from vegasfluid.packet.jit.optimised import optimised_kernel
 
     shapes = dict.fromkeys(Simulation._fields, (2,)) | {

@@ -38,7 +38,7 @@ SEQUENCE_NUMBERS = ("opened", "recover")
 
 
 def global_names(function: FunctionType) -> set[str]:
-    """Names of the globals that a function reads, from its bytecode (attributes excluded)."""
+    """Names of the globals that a function reads, from its bytecode; attributes are excluded."""
     instructions = dis.get_instructions(function)
     return {each.argval for each in instructions if each.opname == "LOAD_GLOBAL"}
 
@@ -82,6 +82,9 @@ def define(name: str, arguments: str, lines: Sequence[str], namespace: dict[str,
         arguments: the argument list.
         lines: the body; empty: `pass`.
         namespace: globals of the function.
+
+    Returns:
+        The function.
     """
     text = "\n".join([f"def {name}({arguments}):", *(f"    {line}" for line in lines or ["pass"])])
     exec(text, namespace)
@@ -106,7 +109,10 @@ def dispatcher(name: str, functions: Sequence[Callable], arguments: str) -> Call
 
 
 def open_names(rules: Rules) -> dict[str, Any]:
-    """Values of the global names that the engine leaves open, for the rules and features in use."""
+    """Values of the global names that the engine leaves open, for the rules and features in use.
+
+    They are dispatchers over the packet rules by name, and features as constants.
+    """
     controls = [control.rules for control in rules.controls]
     disciplines = [discipline.rule for discipline in rules.disciplines]
     sources = [source.rules for source in rules.sources]
@@ -132,7 +138,7 @@ def open_names(rules: Rules) -> dict[str, Any]:
 
 
 def sample_counters(rules: Rules) -> Callable[..., None]:
-    """Make the function `(sample, flow)` that copies the counters in use to a sample."""
+    """Make the function `(sample, flow)` that copies the rules' counters to a flow's sample."""
     lines = [f"sample.{name} = flow.{name}" for name in counters_of(rules)]
     return define("sample_counters", "sample, flow", lines, {})
 
