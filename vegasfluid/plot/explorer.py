@@ -71,11 +71,15 @@ class Explorer:
 
     @styled
     def picture(self, alpha: float | None = None, beta: float | None = None) -> Figure:
-        """Run, map and averages as a static figure.
+        """Run, map and averages as a static figure, for any alpha and beta.
 
         Args:
             alpha: alpha, packets; None: the value of its slider.
             beta: beta, packets; None: the value of its slider.
+
+        Returns:
+            The figure: a new fluid run at the left, the map at the right, the averages in its
+            title.
 
         Raises:
             InvalidInput: if beta is below alpha.
@@ -92,7 +96,7 @@ class Explorer:
 
     @property
     def run(self) -> xr.Dataset:
-        """Trajectory of the fluid run for the sliders' alpha and beta, as plotted."""
+        """Trajectory of a new fluid run with the sliders' alpha and beta, as it is plotted."""
         until, warmup = self._plane.model.duration, self._plane.model.warmup
         return simulate_fluid(self.network, until, warmup=warmup, tolerance=None)
 
@@ -103,7 +107,7 @@ class Explorer:
 
     @property
     def _at(self) -> tuple[float, float]:
-        """Alpha and beta of the sliders, packets."""
+        """Values of the two sliders: alpha and beta, packets."""
         return self.alpha.value, self.beta.value
 
     @styled
@@ -121,7 +125,11 @@ class Explorer:
         self.reading: Reading = self._plane.reading(self._run, *self._at)
 
     def _moved(self, change: Any) -> None:
-        """Respond to a moved slider: move the other one if beta < alpha, then redraw once."""
+        """Respond to a moved slider: move the other one if beta < alpha, then redraw once.
+
+        `change` is the event of ipywidgets, with the slider as `owner` and its value (packets) as
+        `new`.
+        """
         if self._following:
             return
         self._following = True
@@ -134,7 +142,7 @@ class Explorer:
         self.redraw()
 
     def redraw(self) -> None:
-        """Run the fluid model for the sliders' alpha and beta, and update plots and averages."""
+        """Run the fluid model for the sliders' alpha and beta; update both plots and averages."""
         self._simulate()
         if self._panels.show(self._run):
             self._run_picture.redraw()

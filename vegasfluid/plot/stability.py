@@ -57,6 +57,9 @@ def stability_charts(points: Points | None = None, ax: Sequence[Axes] | None = N
             stability boundary for each averaging constant among them.
         ax: two axes, for Reno and for Vegas; None: a new figure.
 
+    Returns:
+        The figure with both charts.
+
     >>> points = {"ours": RenoPoint(12.0, 0.5, 0.25), "theirs": VegasPoint(0.9, 2, 0)}
     >>> [axes.get_xlabel() for axes in stability_charts(points).axes]
     ['window W, packets', 'T / R, base RTT / RTT']
@@ -203,5 +206,5 @@ def mark(axes: Axes, name: str, at: tuple[float, float], number: int, hue: str) 
 
 
 def write(axes: Axes, x: float, y: float, text: str, **alignment: Any) -> None:
-    """Write text at a position in fractions of the axes' width and height."""
+    """Write small text on a chart at (x, y), fractions of the axes' width and height."""
     axes.text(x, y, text, transform=axes.transAxes, fontsize="small", **alignment)

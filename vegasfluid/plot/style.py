@@ -104,7 +104,7 @@ def settings() -> dict[Any, Any]:
 
 
 def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
-    """Decorator for a function that plots, which then uses the style of the theme."""
+    """Decorator: the returned function calls `draw` with the matplotlib settings of the theme."""
 
     @wraps(draw)
     def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Drawn:
@@ -122,7 +122,7 @@ def figure_of(axes: Axes) -> Figure:
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The given axes or, for None, those of a new figure of this size, inches."""
+    """The given axes or, for None, those of a new figure of this width and height, inches."""
     if ax is not None:
         return ax
     return Figure(figsize=size, layout="constrained").subplots()

@@ -83,6 +83,9 @@ def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = 
             have several values. Up to two other dimensions with several values become the rows and
             columns of panels.
 
+    Returns:
+        The figure; its labels have the units.
+
     Raises:
         InvalidInput: for an unknown metric or dimension, or too many dimensions or panels.
     """
@@ -231,7 +234,7 @@ def edges(dim: xr.DataArray) -> np.ndarray:
 
 
 def set_up_axis(axes: Axes, which: str, dim: xr.DataArray, units: str) -> None:
-    """Set label, ticks and scale of the axis `x` or `y` for a dimension."""
+    """Set label (with `units`), ticks and scale of axis `which` (`x` or `y`) for a dimension."""
     name = str(dim.name)
     has_unit = units == "1" or name.endswith("_" + units)
     getattr(axes, f"set_{which}label")(name if has_unit else f"{name}, {units}")

@@ -138,7 +138,7 @@ PANELS = (windows, queues, drops, goodputs)
 
 
 def run_label(run: xr.Dataset) -> str:
-    """Name of a run in a legend: its attribute `label`, or its engine."""
+    """Name of a run in a legend: its attribute `label` or, without it, its engine."""
     return str(run.attrs.get("label") or run.attrs.get("engine", "run"))
 
 

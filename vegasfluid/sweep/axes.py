@@ -71,7 +71,7 @@ class Numbers:
         return UNITS.get(self.name.rpartition("_")[2], "1")
 
     def rounded(self) -> Numbers:
-        """This axis with its values rounded to whole numbers, without duplicates."""
+        """A copy of this axis with its values rounded to whole numbers, without duplicates."""
         return replace(self, values=tuple(dict.fromkeys(map(float, map(round, self.values)))))
 
 
@@ -99,7 +99,7 @@ class Choice:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the options, in order."""
+        """Names of the options in their order, which are the values along the dimension."""
         return tuple(self.options)
 
     def changed(self, model: Model, label: str) -> Model:
@@ -136,7 +136,7 @@ def _named(network: Network, name: str) -> Parameter:
 
 
 def is_whole(network: Network, name: str) -> bool:
-    """Whether a parameter accepts whole numbers only.
+    """Whether a parameter of a network, such as `vegas.alpha_packets`, accepts whole numbers only.
 
     Raises:
         InvalidInput: for an unknown name; the message suggests the closest known one.
@@ -149,6 +149,8 @@ def is_whole(network: Network, name: str) -> bool:
 
 def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     """Copy of a network with new numbers, which are validated together.
+
+    A new alpha of Vegas moves beta with it, unless beta or the dead zone (beta - alpha) is given.
 
     Args:
         network: the network to change; it is not modified itself.

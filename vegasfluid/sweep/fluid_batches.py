@@ -50,7 +50,7 @@ class Equations(NamedTuple):
         number: index of the point in its chunk.
         model: model of the point.
         fluid: fluid model built from it.
-        grid: sample times, step and longest delay.
+        grid: sample times, step and longest delay, s.
     """
 
     number: int
@@ -74,7 +74,9 @@ class Equations(NamedTuple):
 
 
 def round_to_grid(value: float, base: float, *, up: bool = False) -> float:
-    """Value rounded down, or up, to the geometric grid with ROUNDING_RATIO that contains `base`.
+    """Round a value down, or up, to the next value of a geometric grid that contains `base`.
+
+    Neighbours on the grid differ by the factor 2^(1/4). Values have one unit, such as s.
 
     >>> round_to_grid(3.0, 3.0), round(round_to_grid(3.1, 3.0, up=True), 3)
     (3.0, 3.568)
@@ -85,7 +87,10 @@ def round_to_grid(value: float, base: float, *, up: bool = False) -> float:
 
 
 def step_and_lag(model: Model, engine: str) -> tuple[float, float]:
-    """Time step and longest delay of a model in `simulate_fluid` or `simulate_density`, s."""
+    """Solver step and longest delay, s, that a model has in a single run of an engine.
+
+    `engine` is `fluid` (`simulate_fluid`) or `density` (`simulate_density`).
+    """
     grid = GRIDS[engine](model.network, model.duration, DEFAULT_SAMPLES)
     return grid.step, grid.longest_lag
 

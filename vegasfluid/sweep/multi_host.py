@@ -28,11 +28,11 @@ def chunks_of_process(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 
 
 def ensure_store(path: Path, sweep: Sweep) -> None:
-    """Create the store in the first process of the JAX job; in the others wait for it.
+    """Create the store of a sweep in the first process of a JAX job; in the others wait for it.
 
     Raises:
         InvalidInput: if the path holds anything but the store of this sweep.
-        StoreFailed: if the store does not exist after CREATION_TIMEOUT.
+        StoreFailed: if the store does not exist after 120 s.
     """
     if jax.process_index() == 0:
         with open_store(path, sweep, shared=True):

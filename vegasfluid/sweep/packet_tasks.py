@@ -71,7 +71,7 @@ class IgnoreInterrupts(WorkerPlugin):
     """Makes a worker ignore Ctrl-C, which the main process handles."""
 
     def setup(self, worker: Worker) -> None:
-        """Ignore SIGINT from the start of the worker."""
+        """Make the worker process ignore SIGINT (Ctrl-C) from its start."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

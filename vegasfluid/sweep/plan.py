@@ -52,7 +52,7 @@ class Point(NamedTuple):
     values: dict[str, float]
 
     def model(self) -> Model:
-        """The model of this point.
+        """The model of this grid point: `base` with the numbers in `values` set in its network.
 
         Raises:
             InvalidInput: if the numbers are invalid, alone or together.
@@ -119,7 +119,11 @@ class Sweep:
             raise InvalidInput("sweep", "tune", known, self.tune)
 
     def _check_seeds(self) -> None:
-        """Check the seeds and store them as a tuple."""
+        """Check the seeds and store them as a tuple; (0,) for engines without random numbers.
+
+        Raises:
+            InvalidInput: for no seeds, repeated ones, or several where the engine uses none.
+        """
         seeds = tuple(self.seeds) if self.engine == "packets" else NO_SEED
         if not seeds or len(set(seeds)) < len(seeds):
             raise InvalidInput("sweep", "seeds", "one or more, all different", list(seeds))
@@ -164,7 +168,7 @@ class Sweep:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Number of values along each axis."""
+        """Number of values along each axis: the shape of the grid."""
         return tuple(len(axis.labels) for axis in self.axes)
 
     @property
@@ -189,7 +193,10 @@ class Sweep:
 
     @cached_property
     def chunk_shape(self) -> tuple[int, ...]:
-        """Number of points of a chunk along each axis; 1 along choices, whose equations differ."""
+        """Number of points of a chunk along each axis; 1 along choices, whose equations differ.
+
+        Chunks at the end of an axis may be smaller.
+        """
         runs = self.chunk or max(CHUNK_RUNS[self.engine], self.runs // MOST_CHUNKS)
         points = max(1, runs // len(self.seeds))
         shape = []

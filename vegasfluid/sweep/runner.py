@@ -39,12 +39,12 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Points computed per second in this run; 0 before the first."""
+        """Points computed per second of wall time in this run; 0 before the first."""
         return (self.done - self.found) / max(time.monotonic() - self.began, 1e-9)
 
     @property
     def left(self) -> float:
-        """Remaining time at this rate, s; infinite before the first point."""
+        """Estimated remaining wall time, s, at this rate; infinite before the first point."""
         return (self.points - self.done) / self.rate if self.rate else float("inf")
 
 
@@ -130,7 +130,11 @@ def engine_of(sweep: Sweep, workers: int | None, scheduler: str | None) -> Engin
 def write_all(
     store: Store, results: ChunkResults, sweep: Sweep, progress: Progress, report: Report
 ) -> None:
-    """Write each chunk when it is computed; on return or error the engine's workers are closed."""
+    """Write each computed chunk to the store, and update and report the progress.
+
+    `results` yields chunks with their results as the engine computes them. On return or error it is
+    closed, which ends the engine's workers.
+    """
     with closing(results):
         for chunk, values in results:
             store.write(chunk, values)
@@ -147,7 +151,8 @@ def open_sweep(path: str | Path) -> xr.Dataset:
 
     Returns:
         Dataset with a dimension for each axis, and `seed`, `flow_class` and `link`. It holds the
-        metrics of each run, averages after the warm-up, and `status` and `reason` of each point.
+        metrics of each run, averages after the warm-up with their units in the attribute `units`,
+        and `status` (0 not run, 1 done, 2 failed) and `reason` of each point.
     """
     import xarray as xr
 

@@ -68,6 +68,7 @@ class Store:
         self._arrays = {name: self._array(name) for name in (*METRICS, "status", "reason")}
 
     def _array(self, name: str) -> Any:
+        """The Zarr array of a metric, or of `status` or `reason`, in the store's group."""
         return self._group[name]
 
     def has(self, chunk: Chunk) -> bool:
@@ -134,7 +135,7 @@ def open_store(path: Path, sweep: Sweep, *, shared: bool = False) -> Iterator[St
 
 
 def check(path: Path, sweep: Sweep) -> None:
-    """Check that a path holds the store of this sweep.
+    """Check that a path holds the store of this sweep, and return nothing.
 
     Raises:
         InvalidInput: if it holds anything else; for another sweep the message names what differs.
@@ -176,7 +177,10 @@ def create(path: Path, sweep: Sweep) -> None:
 
 
 def delete(folder: Path) -> None:
-    """Delete a folder; retries, because threads of Zarr may still write to it for a moment."""
+    """Delete a folder with its content; retries for about a second.
+
+    Threads of Zarr may still write to it for a moment. A folder that does not exist is no error.
+    """
     for _ in range(DELETE_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():

@@ -55,16 +55,16 @@ class DropProbResponse(NamedTuple):
 
 
 class DriftDerivatives(NamedTuple):
-    """A congestion control's drift at equilibrium, and its partial derivatives.
+    """A congestion control's drift at equilibrium, and its partial derivatives; SymPy matrices.
 
     Args:
-        states: names of the state variables that move; n of them.
-        drift: rate of change of each state; (n, 1).
-        cwnd: derivative of the window by the states; (1, n).
+        states: names of the state variables that move; n of them, such as `cwnd` (packets).
+        drift: rate of change of each state, in its unit per second; (n, 1).
+        cwnd: derivative of the window (packets) by the states; (1, n).
         state: derivative of the drift by the states; (n, n).
-        rtt: derivative of the drift by the round-trip time that the sender measures; (n, 1).
-        acks: derivative of the drift by the rate of ACKs; (n, 1).
-        losses: derivative of the drift by the rate of losses; (n, 1).
+        rtt: derivative of the drift by the round-trip time (s) that the sender measures; (n, 1).
+        acks: derivative of the drift by the rate of ACKs, 1/s; (n, 1).
+        losses: derivative of the drift by the rate of losses, 1/s; (n, 1).
     """
 
     states: tuple[str, ...]
@@ -77,7 +77,7 @@ class DriftDerivatives(NamedTuple):
 
 
 def named_symbol(name: str) -> Any:
-    """The SymPy symbol of a quantity, or of a state variable by its field name."""
+    """The SymPy symbol of a quantity (such as `rtt`), or of a state variable by its field name."""
     return KNOWN.get(name, sp.Symbol(name, positive=True))
 
 

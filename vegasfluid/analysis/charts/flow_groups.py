@@ -43,7 +43,7 @@ class FlowGroup(NamedTuple):
 
     @property
     def window_limited(self) -> bool:
-        """Whether a congestion window sets the rate, and not the application."""
+        """Whether a congestion window sets the group's rate, and not application or access link."""
         return self.flows.law.rules.reliable
 
     @property

@@ -43,10 +43,14 @@ def hollot_sufficient(equilibrium: Equilibrium) -> HollotCondition:
 
         L (R C)^3 / (2 N)^2 <= sqrt((w / K)^2 + 1),   w = 0.1 min(2 N / (R^2 C), 1 / R)
 
-    with L for p'. It is far from necessary.
+    for N flows, capacity C (packets/s), round-trip time R (s), slope L of the drop probability over
+    the averaged queue (1/packets) and rate K of the average (1/s). It is far from necessary.
 
     Args:
         equilibrium: of Reno flows with one base RTT.
+
+    Returns:
+        Both sides, dimensionless, whether the condition holds, and whether the network is stable.
 
     Raises:
         InvalidInput: for several flow groups.
@@ -67,15 +71,18 @@ def hollot_sufficient(equilibrium: Equilibrium) -> HollotCondition:
 
 
 def hollot_phase_margin(equilibrium: Equilibrium) -> float:
-    """The phase margin of the loop as Hollot and others simplify it, degrees.
+    """The phase margin of Reno over RED, degrees, for the loop as Hollot and others simplify it.
 
         L K / (s + K) C^2 / (2 N) e^(-s R) / ((s + 2 N / (R^2 C)) (s + 1 / R))
+
+    for N flows, capacity C (packets/s), round-trip time R (s), slope L of the drop probability over
+    the averaged queue (1/packets) and rate K of the average (1/s).
 
     Args:
         equilibrium: of Reno flows with one base RTT.
 
     Returns:
-        Infinite where the loop gain is below 1 at all frequencies.
+        Degrees, negative if unstable; infinite where the loop gain is below 1 at all frequencies.
 
     Raises:
         InvalidInput: for several flow groups.

@@ -47,10 +47,10 @@ class RenoLoop(NamedTuple):
     Args:
         group: the flows.
         count: how many such flows fill the link.
-        slope: of the drop probability over the averaged queue, 1/packets.
-        averaging_rate: of the queue's average, 1/s; infinite without averaging.
-        poles: of Hollot's loop, 2 N / (R^2 C) and 1 / R; 1/s.
-        gain: steady-state gain of the loop, p' (R C)^3 / (2 N)^2.
+        slope: slope of the drop probability over the averaged queue, 1/packets.
+        averaging_rate: rate of the queue's average, 1/s; infinite without averaging.
+        poles: poles of Hollot's loop, 2 N / (R^2 C) and 1 / R; 1/s.
+        gain: steady-state gain of the loop, p' (R C)^3 / (2 N)^2, dimensionless.
     """
 
     group: FlowGroup

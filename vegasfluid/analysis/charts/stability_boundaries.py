@@ -62,7 +62,7 @@ class BoundaryPoint(NamedTuple):
 
     Args:
         rtt_ratio: T/R, base RTT over round-trip time.
-        gain: G, 1/packets.
+        gain: G, packets per round trip by which the window grows less for each packet of backlog.
     """
 
     rtt_ratio: float
@@ -124,6 +124,7 @@ def reno_critical_gain(
     lost = drop_prob * cwnd if drop_prob else 0.0
 
     def parts(omega: Any) -> Any:
+        """Terms of the characteristic function at frequency omega / R: without and of feedback."""
         z = 1j * omega
         delay = np.exp(-z)
         window = z + (1 + delay) / cwnd
@@ -131,6 +132,7 @@ def reno_critical_gain(
         return window * (z + 1) + (1 - delay) / cwnd, feedback
 
     def product(omega: Any) -> Any:
+        """A complex number that is real and positive where a gain puts a root at i omega / R."""
         open_part, feedback = parts(omega)
         return -open_part * np.conj(feedback)
 
@@ -164,6 +166,7 @@ def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
         return math.inf, math.inf
 
     def excess(omega: float) -> float:
+        """T/R of the stability boundary at frequency omega / R, less the given T/R."""
         return vegas_boundary(omega).rtt_ratio - rtt_ratio
 
     first = LOWEST_FREQUENCY

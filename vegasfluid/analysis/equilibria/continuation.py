@@ -79,8 +79,9 @@ class Linearised(NamedTuple):
     """Rates of all unknowns but the queues, for given queues; arrays.
 
     Args:
-        rate: 1/s; AQM states and counter rates are accelerated by FAST; (n,).
-        jacobian: derivative of the rates by these unknowns; (n, n).
+        rate: rate of each, in its own unit per second; AQM states and counter rates are accelerated
+            by FAST; (n,).
+        jacobian: derivative of the rates by these unknowns, 1/s; (n, n).
         queue_growth: rate at which each queue grows, packets/s; (queues,).
     """
 
@@ -94,8 +95,8 @@ class Continuation(NamedTuple):
 
     Args:
         vector: all unknowns, not clipped; (n,).
-        local: the equations there.
-        step: of the implicit Euler method, s.
+        local: the equations at `vector`.
+        step: step of the implicit Euler method, s.
         steps: number of steps so far.
         status: RUNNING, CONVERGED or DIVERGED.
     """
@@ -147,6 +148,7 @@ def evaluation(model: FluidModel, vector: Vector, clip: Any) -> Evaluation:
         return point, point
 
     def rates_at(point: Vector) -> tuple[Vector, Vector]:
+        """The rate of each unknown at a point, in its unit per second; twice, for `has_aux`."""
         rates = ravel_pytree(residual(model, unravel(point)))[0]
         return rates, rates
 

@@ -40,14 +40,16 @@ CONTINUUM_OFFSET = 0.01
 class Solution(NamedTuple):
     """Unknowns at equilibrium, and how the equation of each is to be evaluated; concrete arrays.
 
-    All but the first have one entry for each unknown.
+    All but the first have one entry for each unknown; (n,).
 
     Args:
-        unknowns: at equilibrium.
+        unknowns: their values at equilibrium, queues in packets.
         limited: which unknowns are at a limit, or have a constant rate.
         limit_side: 1 at an upper limit, -1 at a lower one, else 0.
-        offset: from a corner at which the equation is evaluated, packets; 0 for other unknowns.
-        offset_rate: value of the equation at the offset, to be subtracted.
+        offset: distance from a corner at which the equation is evaluated, packets; 0 for other
+            unknowns.
+        offset_rate: value of the equation at the offset, to be subtracted, in the unknown's unit
+            per second; for unknowns without an offset the change by the offsets of the others.
     """
 
     unknowns: Any

@@ -62,9 +62,9 @@ class RampHistory:
     """A history whose components change at constant rates; stands in for the solver's history.
 
     Args:
-        values: of the stored components at `time`; (components,).
-        rates: at which they change, 1/s; (components,).
-        time: s.
+        values: values of the stored components (counters, queues) at `time`; (components,).
+        rates: constant rates of the components, 1/s; (components,).
+        time: present time, s.
     """
 
     def __init__(self, values: Vector, rates: Vector, time: float) -> None:
@@ -219,7 +219,10 @@ def counter_rates(rates: State) -> Vector:
 
 
 def stationary_field_names(law: Any) -> frozenset[str]:
-    """Names of the fields of a congestion control's state that are constant at equilibrium."""
+    """Names of the fields of a congestion control's state that are constant at equilibrium.
+
+    `slow_start` is one, as are fields that a long run no longer changes.
+    """
     one = np.ones(1)
     return frozenset(law.stationary_fields(law.init(one, one), one, one))
 

@@ -107,9 +107,9 @@ class Equilibrium:
             network: of the same structure with other numbers, which may be traced.
 
         Returns:
-            JAX arrays that can be differentiated by the network's numbers. Derivatives have all
-            digits, and about six where a window is at the edge of Vegas's dead band. NaN if
-            Newton's method fails.
+            Queues, windows, rates and so on with the units of `Quantities`, as JAX arrays that can
+            be differentiated by the network's numbers. Derivatives have all digits, and about six
+            where a window is at the edge of Vegas's dead band. NaN if Newton's method fails.
 
         Raises:
             Unsupported: for a network with other groups of flows or other paths.
@@ -208,8 +208,9 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
         options: switches of the fluid model (`FluidOptions`).
 
     Returns:
-        The equilibrium. If any backlog between alpha and beta is one, the lower end of this set,
-        with the upper end in `upper`.
+        The equilibrium, with queues and windows (packets), round-trip times (s) and goodputs
+        (packets/s). If any backlog between alpha and beta is one, the lower end of this set, with
+        the upper end in `upper`.
 
     Raises:
         Unsupported: if the network has no equilibrium (finite transfers, adaptive RED).
@@ -268,7 +269,7 @@ def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) ->
 
 
 def comma_separated(values: Any) -> str:
-    """Numbers with six digits: "1.5, 20"."""
+    """Text of numbers with six digits, such as "1.5, 20"."""
     return ", ".join(f"{value:.6g}" for value in np.asarray(values))
 
 

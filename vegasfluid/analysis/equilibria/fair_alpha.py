@@ -38,7 +38,7 @@ class FairAlpha(NamedTuple):
 
     Args:
         alpha: packets, in the units of the dialect.
-        equilibrium: of the network with this alpha.
+        equilibrium: equilibrium of the network with this alpha.
     """
 
     alpha: float
@@ -78,13 +78,13 @@ def fair_alpha(
 
     Args:
         network: with at least two flow classes.
-        tuned: the Vegas class whose alpha is varied.
+        tuned: the Vegas class whose alpha is varied; beta follows, two packets above.
         ratio: wanted ratio of goodputs, above 0.
         options: switches of the fluid model (`FluidOptions`).
 
     Returns:
-        The alpha and the equilibrium with it. None if no alpha gives the ratio: with a large alpha
-        losses limit a Vegas flow, so the ratio has a largest value.
+        The alpha (packets) and the equilibrium with it. None if no alpha from 0.5 packets gives the
+        ratio: with a large alpha losses limit a Vegas flow, so the ratio has a largest value.
 
     Raises:
         Unsupported: for a network with one flow class.

@@ -34,8 +34,8 @@ class Progress(NamedTuple):
     """State of Newton's iteration; JAX arrays.
 
     Args:
-        z: scaled unknowns; (n,).
-        change: largest change in the last step.
+        z: deviation of the unknowns from the start, each in units of its value; (n,).
+        change: largest absolute change of z in the last step.
         steps: number of steps so far.
     """
 
@@ -105,6 +105,7 @@ class ScaledEquations:
         z = jax.lax.stop_gradient(z)
 
         def with_value(z: Any) -> tuple[Any, Any]:
+            """The residual at z, twice, for `has_aux`."""
             value = self.residual(z, model)
             return value, value
 

@@ -55,7 +55,7 @@ class SteadyState(NamedTuple):
     Args:
         vector: these unknowns; (n,).
         queue_growth: rate at which each queue then grows, packets/s; (queues,).
-        jacobian: derivative of the rates by these unknowns; (n, n).
+        jacobian: derivative of the rates by these unknowns, 1/s; (n, n).
         converged: whether the continuation converged; without losses CUBIC's epoch never ends.
     """
 
@@ -111,8 +111,8 @@ class Estimate(NamedTuple):
     """An approximate equilibrium.
 
     Args:
-        unknowns: with about ten digits; those at a limit may lie beyond it.
-        constant: which of them have a rate that depends on nothing, as a flat boolean vector.
+        unknowns: their values with about ten digits; those at a limit may lie beyond it.
+        constant: boolean (n,): which of the flattened unknowns have a rate that depends on nothing.
     """
 
     unknowns: Unknowns
@@ -120,7 +120,10 @@ class Estimate(NamedTuple):
 
 
 def estimate_at(model: FluidModel, queue: np.ndarray, steady: SteadyState) -> Estimate:
-    """The approximate equilibrium with given queues (packets) and the steady state for them."""
+    """The approximate equilibrium made of given queues (packets) and the steady state for them.
+
+    It also says which unknowns have a rate that depends on no unknown.
+    """
     unknowns = unflatten(model, np.concatenate([queue, steady.vector]))
     return Estimate(unknowns, np.concatenate([queue < 0, ~np.any(steady.jacobian, axis=1)]))
 

@@ -21,10 +21,10 @@ class DelayTerm(NamedTuple):
     """The effect of one delayed output on states and outputs.
 
     Args:
-        delay: s.
+        delay: how long the output is delayed, s.
         output: index of the output that is delayed.
         distributed: whether the integral of the output over the delay acts, not its past value.
-        into_state: contribution to x'; (n,).
+        into_state: contribution to x', 1/s for each unit of the output; (n,).
         into_output: contribution to y; (m,).
     """
 

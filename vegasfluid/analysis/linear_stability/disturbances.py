@@ -60,7 +60,7 @@ class RunLengths(NamedTuple):
 def disturbed(
     equilibria: Sequence[Equilibrium], until: float, by: float = 1e-5
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run networks from disturbed equilibria, in one batch.
+    """Simulate networks from slightly disturbed equilibria, in one batch of fluid runs.
 
     Args:
         equilibria: of networks with the same structure and options.
@@ -68,7 +68,8 @@ def disturbed(
         by: initial increase of queues and windows, relative to their equilibrium values.
 
     Returns:
-        Times, s, (samples,), and windows, packets, (networks, samples, groups).
+        Sample times, s, (samples,), and the window of a flow of each group, packets, (networks,
+        samples, groups).
 
     Raises:
         Unsupported: for networks of different structure or options.
@@ -148,8 +149,8 @@ class ShiftedHistory:
     """The solver's history in a time in which the run starts at REFERENCE_TIME.
 
     Args:
-        history: of the solver, whose run starts at 0.
-        rates: of its components before the start, 1/s.
+        history: history of the solver, whose run starts at 0.
+        rates: rates of its components before the start, 1/s.
     """
 
     def __init__(self, history: Any, rates: Any) -> None:

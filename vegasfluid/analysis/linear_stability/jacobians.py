@@ -57,10 +57,10 @@ class RecordingHistory(RampHistory):
     """A ramp history that records its reads and adds a perturbation to each answer.
 
     Args:
-        values: of the stored components at `time`; (components,).
-        rates: at which they change, 1/s; (components,).
-        time: s.
-        perturbations: to be added to the answers, in the order of the reads; None for none.
+        values: values of the stored components at `time`; (components,).
+        rates: constant rates of the components, 1/s; (components,).
+        time: present time, s.
+        perturbations: arrays to be added to the answers, in the order of the reads; None for none.
     """
 
     def __init__(self, values: Any, rates: Any, time: float, perturbations: Any = None) -> None:
@@ -188,6 +188,7 @@ def reads_of_structure(
     reads: list[HistoryRead] = []
 
     def trace(*leaves: Any) -> None:
+        """Collect the reads of the equations, for `jax.eval_shape`; nothing is computed."""
         model, point = jax.tree.unflatten(treedef, leaves)
         reads.extend(history_reads(EquilibriumEquations.from_model(model), point))
 

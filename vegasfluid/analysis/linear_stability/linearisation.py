@@ -139,9 +139,9 @@ class Linearisation(NamedTuple):
 
     Args:
         counter_count: number of counters, the first of the stored components; queues follow.
-        values: of the unknowns at equilibrium, queues first; (n,).
+        values: values of the unknowns at equilibrium, queues (data packets of work) first; (n,).
         free: which unknowns are not at a limit or a corner; (n,).
-        reads: of the history.
+        reads: reads of past values and rates that the equations make.
     """
 
     counter_count: int

@@ -42,7 +42,8 @@ def chebyshev_nodes(intervals: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         intervals: number of intervals between the nodes.
 
     Returns:
-        The nodes, (intervals + 1,); the differentiation matrix; the barycentric weights.
+        The nodes, (intervals + 1,); the matrix that differentiates values on them, (intervals + 1,
+        intervals + 1); the barycentric interpolation weights, (intervals + 1,).
     """
     index = np.arange(intervals + 1)
     nodes = (np.cos(np.pi * index / intervals) - 1) / 2
@@ -87,15 +88,18 @@ def quadrature_weights(theta: float, intervals: int) -> np.ndarray:
 
 
 def generator(system: DelaySystem, intervals: int = INTERVALS) -> np.ndarray:
-    """The collocated infinitesimal generator of a delay system; its eigenvalues approximate roots.
+    """A matrix, 1/s, whose eigenvalues approximate the rightmost roots of a delay system.
+
+    It is the infinitesimal generator of the system's evolution, collocated on Chebyshev nodes over
+    the longest delay.
 
     Args:
         system: n states and m delayed outputs.
         intervals: number of intervals between Chebyshev nodes.
 
     Returns:
-        A matrix over the states and the outputs at each node but now, 1/s;
-        (n + m intervals, n + m intervals).
+        The matrix over the states and the outputs at each node but now; (n + m intervals, n + m
+        intervals).
     """
     n, m = system.state_matrix.shape[0], system.output_matrix.shape[0]
     longest = system.longest_delay
@@ -146,15 +150,16 @@ def newton_polish(system: DelaySystem, guess: complex) -> complex:
 
 
 def rightmost_roots(system: DelaySystem, most: int = 8, intervals: int = INTERVALS) -> np.ndarray:
-    """The roots of the characteristic function with the largest real parts, 1/s.
+    """The roots of a delay system's characteristic function with the largest real parts, 1/s.
 
     Args:
         system: the delay system.
-        most: how many eigenvalues of the generator are polished.
+        most: how many eigenvalues of the generator are polished by Newton's method.
         intervals: number of intervals between Chebyshev nodes.
 
     Returns:
-        Distinct complex roots, the rightmost first; of a conjugate pair both.
+        Distinct complex roots, the rightmost first; of a conjugate pair both. The system is stable
+        if all real parts are negative.
     """
     estimates = np.linalg.eigvals(generator(system, intervals))
     roots: list[complex] = []
@@ -166,14 +171,13 @@ def rightmost_roots(system: DelaySystem, most: int = 8, intervals: int = INTERVA
 
 
 def unstable_count(system: DelaySystem, radius: float) -> int:
-    """Number of roots to the right of the imaginary axis, by the argument principle.
+    """Number of a delay system's roots with positive real part, by the argument principle.
+
+    It is the winding number of the characteristic function around the right half of a disc.
 
     Args:
         system: the delay system.
-        radius: bound on the absolute value of such roots, 1/s.
-
-    Returns:
-        The winding number of the characteristic function around a half disc.
+        radius: radius of the disc, 1/s: a bound on the absolute value of such roots.
     """
     angles = np.linspace(-np.pi / 2, np.pi / 2, CONTOUR_POINTS)
     grid = np.linspace(np.arcsinh(-1e4), np.arcsinh(1e4), 4 * CONTOUR_POINTS)

@@ -38,7 +38,8 @@ class Stability:
             stability.
         delay_margin: additional delay of the feedback, s, at which a stable network starts to
             oscillate; None if it is unstable or no delay makes it oscillate.
-        hopf_frequency: frequency of the oscillation that starts at the gain margin, rad/s.
+        hopf_frequency: frequency of the oscillation that starts at the gain margin, rad/s; None
+            without a gain margin.
     """
 
     stable: bool

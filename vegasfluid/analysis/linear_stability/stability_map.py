@@ -58,10 +58,10 @@ class StabilityMap(NamedTuple):
     Args:
         first: values of the first parameter; (rows,).
         second: values of the second parameter; (columns,).
-        rightmost: its real part, 1/s, negative where the network is stable; NaN without an
-            equilibrium, or where the equations have no Jacobian (a continuum of equilibria, a full
-            buffer); (rows, columns).
-        queue: of the first link at equilibrium, packets; (rows, columns).
+        rightmost: real part of the rightmost root, 1/s, negative where the network is stable; NaN
+            without an equilibrium, or where the equations have no Jacobian (a continuum of
+            equilibria, a full buffer); (rows, columns).
+        queue: queue of the first link at equilibrium, packets; (rows, columns).
     """
 
     first: np.ndarray
@@ -75,8 +75,8 @@ class FollowedPoints(NamedTuple):
 
     Args:
         flat: the unknowns as a flat vector; (points, n).
-        valid: whether it is an equilibrium: rates are zero, or push beyond a limit; (points,).
-        jacobians: of the equations there.
+        valid: whether they are an equilibrium: rates are zero, or push beyond a limit; (points,).
+        jacobians: Jacobians of the rates of change there.
     """
 
     flat: Any
@@ -110,6 +110,7 @@ def follow(
     """
 
     def at_point(first: Any, second: Any, near: Solution) -> FollowedPoints:
+        """The equilibrium at one point of the grid, by Newton's method from a solution near it."""
         model = equilibrium_model(after_events(network_of(first, second)), options)
         return follow_to(replace(model, structure=structure), near)
 
@@ -140,7 +141,7 @@ class Seed(NamedTuple):
     """A point that was solved from scratch, from which others are followed.
 
     Args:
-        solution: there, with its unknowns as a flat vector.
+        solution: equilibrium at the point, with its unknowns as a flat vector.
         smooth: whether the equations have a Jacobian there.
     """
 
@@ -152,8 +153,8 @@ class Target(NamedTuple):
     """A point of the grid to which an equilibrium is to be followed.
 
     Args:
-        point: index of the point.
-        seed: from which the equilibrium comes.
+        point: index of the point, counted row by row.
+        seed: the solved point from which the equilibrium comes.
         near: unknowns at a neighbouring point, as a flat vector.
     """
 
