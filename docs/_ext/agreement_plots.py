@@ -35,7 +35,10 @@ SMALLEST_RATIO = 0.2
 
 
 def new_figure(panels: int, height: float) -> tuple[Figure, Any]:
-    """Figure with panels side by side; height in inches."""
+    """Figure with `panels` axes side by side, 9 inches wide; `height` is in inches.
+
+    Returns the figure and the array of its axes.
+    """
     figure = Figure(figsize=(9, height), layout="constrained")
     return figure, figure.subplots(1, panels, squeeze=False)[0]
 
@@ -70,12 +73,18 @@ def ns2(figures: Figures) -> Figure:
 
 
 def columns(points: list[tuple[float, float]]) -> np.ndarray:
-    """Abscissas and ordinates of points, also of none; (2, point)."""
+    """Abscissas and ordinates of points as an array of shape (2, points); also of no points."""
     return np.array(points).reshape(-1, 2).T
 
 
 def differences(figures: Figures, engine: str, rows: list[NS2Row]) -> list[tuple[NS2Row, float]]:
-    """Runs of ns-2 that an engine was compared with, and the relative differences of the ratio."""
+    """Runs of ns-2 with the relative difference of an engine's Vegas-to-Reno ratio from theirs.
+
+    Args:
+        figures: results of the benchmark by name.
+        engine: "packets" or "fluid".
+        rows: runs of ns-2; those that the benchmark lacks are left out.
+    """
     names = [(row, f"{engine}.{row.name}.ratio") for row in rows]
     return [(row, figures[name]) for row, name in names if name in figures]
 
@@ -115,7 +124,16 @@ def linux(figures: Figures) -> Figure:
 def draw_over_alpha(
     axes: Any, figures: Figures, row: str, quantity: str, name: str, hue: str
 ) -> None:
-    """Plot a quantity of the kernel and of the packet simulator against alpha."""
+    """Plot a quantity of the Linux kernel and of the packet simulator against alpha (packets).
+
+    Args:
+        axes: axes to plot into.
+        figures: results of the benchmark by name.
+        row: names of the rows, with `{}` for alpha.
+        quantity: name of the quantity in each row, such as `cwnd_packets`.
+        name: name of the quantity or flow in the legend.
+        hue: colour.
+    """
     first, last = (part for part in row.split("{}"))
     ending = f"{last}.{quantity}.linux"
     alphas = sorted(
@@ -131,7 +149,16 @@ def draw_over_alpha(
 def draw_pair(
     axes: Any, x: Any, theirs: list[float], ours: list[float], name: str, hue: str
 ) -> None:
-    """Plot values of the kernel as circles and those of the packet simulator as crosses."""
+    """Plot values of the kernel as circles and those of the packet simulator as crosses.
+
+    Args:
+        axes: axes to plot into.
+        x: abscissas.
+        theirs: values of the kernel, one for each abscissa.
+        ours: values of the packet simulator, likewise.
+        name: name in the legend.
+        hue: colour.
+    """
     axes.plot(x, theirs, "o", color=hue, fillstyle="none", ms=7, label=f"{name}, Linux 6.1")
     axes.plot(x, ours, "x", color=hue, ms=7, label=f"{name}, packets")
 
@@ -164,7 +191,7 @@ PLOTS: dict[str, Callable[[Figures], Figure]] = {"ns2": ns2, "linux": linux, "fo
 
 
 def plot(name: str, figures: Figures) -> Figure:
-    """Plot of a benchmark's results.
+    """Plot of the results of the benchmark `name`; `figures` has its numbers by name.
 
     Raises:
         ExtensionError: if a line or marker has no points, for example after a renamed result.
@@ -179,7 +206,7 @@ def plot(name: str, figures: Figures) -> Figure:
 
 
 def draw(app: Sphinx) -> None:
-    """Draw the plots of all benchmarks that have results."""
+    """Draw the plots of all benchmarks that have results into the site's folder."""
     folder = Path(app.srcdir) / "validation" / FOLDER
     folder.mkdir(exist_ok=True)
     for name in PLOTS:

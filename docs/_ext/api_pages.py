@@ -90,14 +90,14 @@ FURTHER = (
 
 
 def pages() -> dict[str, str]:
-    """All pages as Markdown, by the module's name."""
+    """All pages of the API as Markdown, by the module's name; "further" has further types."""
     documented: dict[int, str] = {}
     texts = {name: page_of(importlib.import_module(name), documented) for name in MODULES}
     return texts | {"further": further()}
 
 
 def further() -> str:
-    """Page of the types in FURTHER."""
+    """Page, as Markdown, of the types in `FURTHER`."""
     parts = ["# Further types", "Types in public signatures that are not public themselves."]
     for path in FURTHER:
         module, _, name = path.rpartition(".")
@@ -110,7 +110,13 @@ def further() -> str:
 
 
 def page_of(module: ModuleType, documented: dict[int, str]) -> str:
-    """Page of a module; adds its names to `documented`, which has full names by identity."""
+    """Page of a module as Markdown, with every name of its `__all__`.
+
+    Args:
+        module: the module.
+        documented: full name of each object on an earlier page, by its `id`; the module's are
+            added.
+    """
     name = module.__name__
     own, others, data = [], [], []
     for public in module.__all__:
@@ -140,12 +146,15 @@ def page_of(module: ModuleType, documented: dict[int, str]) -> str:
 
 
 def has_docstring(item: Any) -> bool:
-    """Whether an object has its own docstring: a class or a function, but not a constant."""
+    """Whether an object can have a docstring: a class or a function, but not a constant."""
     return inspect.isclass(item) or inspect.isroutine(item)
 
 
 def constant_text(public: str, item: Any) -> str:
-    """Documentation of a constant, from the module that defines it."""
+    """Docstring of the constant `item`, named `public`, from the module that defines it.
+
+    Empty if no module of vegasfluid has one for it.
+    """
     for name, module in list(sys.modules.items()):
         if name.startswith("vegasfluid") and getattr(module, public, None) is item:
             comments = ModuleAnalyzer.for_module(name).find_attr_docs()
@@ -155,7 +164,7 @@ def constant_text(public: str, item: Any) -> str:
 
 
 def data_block(name: str, item: Any) -> str:
-    """Directive for a constant."""
+    """Markdown that documents a constant: its full name, its type and its docstring."""
     text = constant_text(name.rpartition(".")[2], item)
     return (
         f"```{{eval-rst}}\n.. py:data:: {name}\n   :type: {type(item).__name__}\n\n   {text}\n```"
@@ -163,12 +172,12 @@ def data_block(name: str, item: Any) -> str:
 
 
 def type_block(name: str, text: str) -> str:
-    """Directive for a type alias."""
+    """Markdown that documents a type alias: its full name and `text`."""
     return f"```{{eval-rst}}\n.. py:type:: {name}\n\n   {text}\n```"
 
 
 def block(name: str, item: Any) -> str:
-    """Directive for a class or a function."""
+    """Markdown in which autodoc documents the class or function with this full name."""
     if not inspect.isclass(item):
         return f"```{{eval-rst}}\n.. autofunction:: {name}\n```"
     kind = "autoexception" if issubclass(item, BaseException) else "autoclass"
@@ -176,7 +185,7 @@ def block(name: str, item: Any) -> str:
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages that have changed, and remove those that no longer exist."""
+    """Write the pages of the API that have changed, and remove those that no longer exist."""
     folder = Path(app.srcdir) / "api" / "reference"
     folder.mkdir(exist_ok=True, parents=True)
     wanted = {folder / f"{name}.md": text for name, text in pages().items()}

@@ -37,7 +37,7 @@ class Benchmark(NamedTuple):
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Descriptions of all benchmarks by name."""
+    """Descriptions of all benchmarks, from the docstrings of their modules, by name."""
     descriptions = {}
     folder = ROOT / "benchmarks"
     for path in sorted([*folder.glob("*.py"), *folder.glob("*/__main__.py")]):
@@ -51,13 +51,13 @@ def benchmarks() -> dict[str, Benchmark]:
 
 
 def document(name: str) -> dict[str, Any] | None:
-    """Stored results of a benchmark; None if there are none."""
+    """Stored results of a benchmark (its JSON document); None if there are none."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.is_file() else None
 
 
 def shown(value: float) -> str:
-    """Figure as text with four digits."""
+    """A benchmark's figure as text with three to five digits; "not reached" for nan."""
     if math.isnan(value):
         return "not reached"
     if value and 1e-3 <= abs(value) < 1e5:
@@ -66,12 +66,12 @@ def shown(value: float) -> str:
 
 
 def target_text(target: dict[str, float]) -> str:
-    """Target in words, such as "at most 0.05"."""
+    """A figure's target in words, such as "at most 0.05"."""
     return ", ".join(f"{WORDS[key]} {shown(bound)}" for key, bound in target.items())
 
 
 def target_table(results: dict[str, Any]) -> str:
-    """Markdown table of the figures that have a target."""
+    """Markdown table of the figures that have a target: result, target, whether it was met."""
     rows = ["| figure | result | target | |", "|---|---:|---|---|"]
     for name, target in results["targets"].items():
         verdict = "**missed**" if name in results["missed"] else "met"
@@ -81,13 +81,13 @@ def target_table(results: dict[str, Any]) -> str:
 
 
 def other_rows(results: dict[str, Any]) -> list[str]:
-    """Table rows of the figures that have no target."""
+    """Rows of a Markdown table with the figures that have no target: name and result."""
     figures, targets = results["figures"], results["targets"]
     return [f"| `{name}` | {shown(x)} |" for name, x in figures.items() if name not in targets]
 
 
 def origin(name: str, results: dict[str, Any]) -> str:
-    """Sentence with the command, the date and the machine of a document."""
+    """Sentence with the command of a benchmark, and date, duration and machine of its results."""
     machine = results["machine"]
     full = " --full" if results.get("full") else ""
     computer = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
@@ -96,12 +96,12 @@ def origin(name: str, results: dict[str, Any]) -> str:
 
 
 def folded(title: str, text: str) -> str:
-    """Text that a click on its title opens."""
+    """Markdown of a text that a click on its title opens."""
     return f"::::{{dropdown}} {title}\n{text}\n::::"
 
 
 def whole_table(name: str, results: dict[str, Any]) -> str:
-    """Document as Markdown: figures with targets, then the others."""
+    """All results of a benchmark as Markdown: figures with targets, then the others."""
     parts = [origin(name, results)]
     if results["targets"]:
         parts.append(target_table(results))
@@ -113,7 +113,7 @@ def whole_table(name: str, results: dict[str, Any]) -> str:
 
 
 def overview() -> str:
-    """Table of all benchmarks with the numbers of their figures, targets and missed targets."""
+    """Markdown table of all benchmarks: date and numbers of figures, targets and missed targets."""
     rows = ["| benchmark | date | figures | targets | missed |", "|---|---|---:|---:|---:|"]
     for name in benchmarks():
         if results := document(name):
@@ -126,7 +126,7 @@ def overview() -> str:
 
 
 def everything() -> str:
-    """All documents as Markdown, and the names of benchmarks without one."""
+    """All benchmarks' results as Markdown, and the commands of benchmarks without results."""
     parts, absent = ["## Overview", overview()], []
     for name, (says, how) in benchmarks().items():
         results = document(name)
@@ -153,7 +153,7 @@ class Benchmarks(SphinxDirective):
     """Directive `benchmarks`: all results."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the tables."""
+        """Return the tables of all benchmarks as nodes of the page."""
         for name in benchmarks():
             if (path := RESULTS / f"{name}.json").is_file():
                 self.env.note_dependency(str(path))

@@ -30,12 +30,12 @@ def options_of(name: str) -> str | None:
 
 
 def code(option: str) -> str:
-    """Option as code in a cell of a table."""
+    """An option as code in a cell of a Markdown table."""
     return f"`{escaped(option.strip())}`"
 
 
 def escaped(text: str) -> str:
-    """Text for a cell of a table, in one line."""
+    """A text for a cell of a Markdown table, in one line."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -45,7 +45,7 @@ class CommandOptions(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, or an error for an unknown command."""
+        """Return the table of the command named by the argument, or an error for an unknown one."""
         table = options_of(self.arguments[0])
         if table is None:
             raise self.error(f"vegasfluid has no command {self.arguments[0]!r}")

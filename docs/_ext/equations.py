@@ -1,7 +1,7 @@
-"""Equations of a law, by handing its own code symbols in place of numbers.
+"""Equations of congestion controls and queue disciplines, from their code called with symbols.
 
-A law compares by `smooth.maximum` and `smooth.minimum`. On symbols these stay, so that each branch
-is given by a point inside it (`branches.toml`, `closed_forms.branch_at`).
+The code compares by `smooth.maximum` and `smooth.minimum`, which remain in the expressions. So each
+branch is given by a point inside it (`branches.toml`, `closed_forms.branch_at`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ __all__ = [
 ]
 
 BRANCHES = Path(__file__).with_name("branches.toml")
-"""A point inside each branch of the equations, by the name of the class."""
+"""File with a point inside each branch of the equations, by the name of the class."""
 FAR = sp.Integer(10) ** 9
-"""Packets: no window is at the threshold of slow start."""
+"""Initial slow-start threshold, packets: above every window."""
 QUANTITIES = {**SYMBOLS, **VEGAS, **HIGHSPEED, **SCALABLE, "C": CUBIC["cubic_c"]}
 OWN = {
     "slow_start": r"\sigma",
@@ -71,19 +71,19 @@ OWN = {
     "shape": "a",
     "packet_bytes": "S",
 }
-"""Notation of what no closed form speaks of."""
+"""LaTeX of quantities and parameters that are in no closed form, by name."""
 NUMBERS = {"cwnd": 20, "rtt": 0.11, "base_rtt": 0.1, "capacity": 1000, "buffer": 100}
 NUMBERS |= {"arrival_rate": 900, "queue": 50}
-"""Where a regime says nothing."""
+"""Numbers of quantities that a branch in `branches.toml` leaves out (packets, s, packets/s)."""
 
 DIGITS, LARGEST_DENOMINATOR, NOTHING = 5, 1000, 1e-5
 
 Rates = list[tuple[str, Any]]
-"""LaTeX of what changes, and the expression of its rate."""
+"""LaTeX of a derivative or a quantity, and its expression."""
 
 
 def notation(name: str) -> Any:
-    """The symbol of a quantity or a parameter: that of the closed forms, where they have one."""
+    """The SymPy symbol of a quantity or parameter, from the closed forms where they have one."""
     if name in OWN:
         return sp.Symbol(OWN[name], positive=True)
     if name in QUANTITIES:
@@ -93,14 +93,23 @@ def notation(name: str) -> Any:
 
 
 def branches(kind: type[Any]) -> dict[str, dict[str, Any]]:
-    """A point inside each branch of a class's equations, by the branch in words."""
+    """A point inside each branch of a class's equations: numbers by name, by the branch in words.
+
+    They are read from `branches.toml`. A class that it lacks has the branches "slow start" and
+    "congestion avoidance" if it is a congestion control, else the one branch "always".
+    """
     tables = tomllib.loads(BRANCHES.read_text())
     default = tables["default"] if issubclass(kind, CongestionControl) else {"always": {}}
     return tables.get(kind.name, default)
 
 
 def asked(kind: type[Any], regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
-    """A law with symbols for its parameters, and the numbers that stand behind them."""
+    """An instance of a class with symbols for its parameters, and a number for each symbol.
+
+    Args:
+        kind: class of a congestion control or queue discipline.
+        regime: numbers by name; parameters among them replace the defaults.
+    """
     names = [field.name for field in fields(kind)]
     plain = kind(**{name: value for name, value in regime.items() if name in names})
     numbers = {name: value for name, value in plain.parameters().items() if unit_of(kind, name)}
@@ -111,7 +120,10 @@ def asked(kind: type[Any], regime: Mapping[str, Any]) -> tuple[Any, dict[Any, An
 
 
 def state_of(law: CongestionControl, regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
-    """A state in symbols (out of slow start, or wholly in it), and numbers for them."""
+    """The state of a congestion control in symbols, and a number for each symbol.
+
+    `slow_start` is a number, 0 or 1. Numbers come from `regime` or `NUMBERS`, else they are 0.
+    """
     start = law.init(NUMBERS["cwnd"], NUMBERS["base_rtt"])._asdict()
     numbers = {name: regime.get(name, NUMBERS.get(name, 0)) for name in start}
     symbols = {name: notation(name) for name in start} | {
@@ -122,14 +134,22 @@ def state_of(law: CongestionControl, regime: Mapping[str, Any]) -> tuple[Any, di
 
 
 def seen(regime: Mapping[str, Any]) -> tuple[Signals, dict[Any, Any]]:
-    """What a sender sees whose ACKs come at W / R, with no losses."""
+    """The signals of a sender in symbols, and a number (s) for the symbol of the round-trip time.
+
+    ACKs arrive at the rate cwnd / rtt (packets/s), and there are no losses.
+    """
     window, rtt = notation("cwnd"), notation("rtt")
     nothing = sp.Integer(0)
     return Signals(rtt, window / rtt, nothing, FAR), {rtt: regime.get("rtt", NUMBERS["rtt"])}
 
 
 def posed(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Any, Any, Any, dict]:
-    """A law, a state and what its sender sees, in symbols, with a number for each symbol."""
+    """A congestion control, its state and its signals in symbols, and numbers for these.
+
+    Args:
+        kind: class of the congestion control.
+        regime: numbers by name, which select the branch of its equations.
+    """
     law, parameters = asked(kind, regime)
     state, window = state_of(law, regime)
     feedback, times = seen(regime)
@@ -137,9 +157,16 @@ def posed(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Any
 
 
 def growth(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Rates, Rates]:
-    """What changes between losses in a regime, of one flow; and in the mean over a class.
+    """The rates of change of a congestion control's state between losses, on one branch.
 
-    The second is empty where it is the same.
+    Args:
+        kind: class of the congestion control.
+        regime: numbers by name, a point inside the branch.
+
+    Returns:
+        For one flow, and for the mean over a class of flows: LaTeX of each derivative in time and
+        its expression (unit of the field per second). The second list is empty where it equals the
+        first.
     """
     law, state, feedback, witness = posed(kind, regime)
     single = rates(law.growth(state, feedback), witness)
@@ -150,7 +177,10 @@ def growth(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Ra
 
 
 def estimate(kind: type[Any], regime: Mapping[str, Any]) -> Any:
-    """The backlog as a law that knows one estimates it, or None."""
+    """The expression of the backlog (packets) that a congestion control estimates, on one branch.
+
+    None for a class that estimates none. `regime` has numbers by name, a point inside the branch.
+    """
     law, state, feedback, witness = posed(kind, regime)
     law = getattr(law, "plain", law)
     if not hasattr(law, "backlog"):
@@ -159,7 +189,12 @@ def estimate(kind: type[Any], regime: Mapping[str, Any]) -> Any:
 
 
 def rates(changes: Any, witness: Mapping[Any, Any]) -> Rates:
-    """What is not at rest, on the branch of a witness."""
+    """LaTeX of each derivative in time that is not zero, with its expression (unit/s), on a branch.
+
+    Args:
+        changes: named tuple of the derivatives.
+        witness: a number for each symbol, which selects the branch.
+    """
     found = []
     for name, change in changes._asdict().items():
         rate = branch_at(change, witness).expression
@@ -176,9 +211,9 @@ def tidy(expression: Any) -> Any:
 
 
 def decimal(expression: Any) -> Any:
-    """An expression with decimals in place of fractions that nobody would write.
+    """An expression with decimals in place of fractions with a denominator above 1000.
 
-    What only keeps a division from being nought by nought is left out.
+    Those of at most 1e-5 in size become 0: they only keep a division from being 0 by 0.
     """
     long = [part for part in expression.atoms(sp.Rational) if part.q > LARGEST_DENOMINATOR]
     decimals = {part: sp.Float(part, DIGITS) if abs(part) > NOTHING else sp.S(0) for part in long}
@@ -186,7 +221,7 @@ def decimal(expression: Any) -> Any:
 
 
 def upright(expression: Any, witness: Mapping[Any, Any]) -> Any:
-    """A fraction written with a denominator that is above zero at a witness."""
+    """An expression, as a fraction whose denominator is positive for the numbers in `witness`."""
     top, bottom = sp.fraction(sp.together(expression))
     if not bottom.free_symbols or bottom.subs(dict(witness)) > 0:
         return expression
@@ -194,7 +229,15 @@ def upright(expression: Any, witness: Mapping[Any, Any]) -> Any:
 
 
 def after_a_loss(kind: type[CongestionControl], regime: Mapping[str, Any]) -> Rates:
-    """What a loss makes of the state, field by field, where it changes something."""
+    """The fields of a congestion control's state that a loss changes, and their new values.
+
+    Args:
+        kind: class of the congestion control.
+        regime: numbers by name, a point inside the branch of the equations.
+
+    Returns:
+        LaTeX of each field and the expression of its value after the loss, in its unit.
+    """
     law, state, feedback, witness = posed(kind, regime)
     left = law.after_loss(state, feedback)
     return [
@@ -205,7 +248,11 @@ def after_a_loss(kind: type[CongestionControl], regime: Mapping[str, Any]) -> Ra
 
 
 def loss_factors(kind: type[CongestionControl], regime: Mapping[str, Any]) -> dict[str, Any]:
-    """By how much losses weigh more than in the one-point closure, by process, where not by 1."""
+    """Factors by which a congestion control multiplies the loss rate of a mean window.
+
+    `regime` has numbers by name, a point inside the branch. The factors have no unit; their keys
+    are the loss processes "iid" and "periodic", without those whose factor is 1.
+    """
     law, state, _, witness = posed(kind, regime)
     found = {
         process: tidy(branch_at(sp.sympify(law.loss_factor(process, state)), witness).expression)
@@ -215,7 +262,16 @@ def loss_factors(kind: type[CongestionControl], regime: Mapping[str, Any]) -> di
 
 
 def queue_equations(kind: type[QueueDiscipline], regime: Mapping[str, Any]) -> Rates:
-    """The drop probability in a regime, and how what the law remembers changes."""
+    """The drop probability of a queue discipline, and the rates of change of its state.
+
+    Args:
+        kind: class of the queue discipline.
+        regime: numbers by name, a point inside the branch of the equations.
+
+    Returns:
+        "p" with the probability (0 to 1), then LaTeX of each derivative in time with its
+        expression.
+    """
     law, witness = asked(kind, regime)
     memory = law.init()
     kept = type(memory)(*(notation(name) for name in memory._fields))
@@ -230,14 +286,17 @@ def queue_equations(kind: type[QueueDiscipline], regime: Mapping[str, Any]) -> R
 
 
 def plain_start(kind: type[Any], regime: Mapping[str, Any], name: str, start: Any) -> Any:
-    """A number of the memory at the start, where a parameter's symbol stands for it."""
+    """The initial value of the field `name` of a queue discipline's state, as a number.
+
+    It is `start` unless that has symbols of parameters; then parameters come from `regime`.
+    """
     names = [field.name for field in fields(kind)]
     plain = kind(**{key: value for key, value in regime.items() if key in names})
     return getattr(plain.init(), name) if isinstance(start, sp.Basic) else start
 
 
 def full_buffer() -> Any:
-    """The share of arrivals that a full buffer loses, above capacity."""
+    """The fraction of arrivals that a full buffer drops, as an expression, above capacity."""
     names = {"queue": 100, "arrival_rate": 1200, "capacity": 1000, "buffer": 100}
     symbols = {name: notation(name) for name in names}
     state = QueueState(symbols["queue"], None, *(symbols[name] for name in list(names)[1:]))
@@ -247,7 +306,7 @@ def full_buffer() -> Any:
 
 
 def traffic(kind: type[Any]) -> Iterator[tuple[str, Any]]:
-    """Quantities of a traffic source that the fluid model uses: names, and expressions."""
+    """Names, with units, and expressions of a traffic source's quantities in the fluid model."""
     names = [field.name for field in fields(kind) if unit_of(kind, field.name)]
     source = kind(**{name: notation(name) for name in names})
     size, active = notation("packet_bytes"), notation("transfers")

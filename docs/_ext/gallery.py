@@ -63,19 +63,19 @@ def small() -> vf.Network:
 
 @cache
 def fluid() -> xr.Dataset:
-    """Run of the fluid model on the small network."""
+    """Run of the fluid model on the small network over 30 s, with averages from 10 s on."""
     return vf.simulate_fluid(small(), until=30, warmup=10, samples=1501)
 
 
 @cache
 def packets() -> xr.Dataset:
-    """Run of the packet simulator on the small network."""
+    """Run of the packet simulator on the small network over 30 s, with averages from 10 s on."""
     return vf.simulate_packets(small(), until=30, warmup=10)
 
 
 @cache
 def swept() -> xr.Dataset:
-    """Sweep of the small network over RED's lower threshold and alpha."""
+    """Sweep of the small network over RED's lower threshold and alpha (packets), 60 s each."""
     grid = [
         sweep.Numbers("bottleneck.min_thresh_packets", np.linspace(10, 100, 7)),
         sweep.Numbers("vegas.alpha_packets", np.arange(1, 15)),
@@ -88,7 +88,7 @@ def swept() -> xr.Dataset:
 
 @cache
 def front() -> Front:
-    """Pareto front of the small network."""
+    """Pareto front of the small network with five settings: fairness against queueing delay."""
     return tuning.pareto_front(small(), size=5, runs=3, until=60, warmup=20)
 
 
@@ -104,13 +104,13 @@ def both_runs() -> tuple[xr.Dataset, xr.Dataset]:
 
 @cache
 def equilibrium() -> Equilibrium:
-    """Equilibrium of the small network."""
+    """Equilibrium of the fluid model of the small network."""
     return vf.equilibrium(small())
 
 
 @cache
 def chart_points() -> dict[str, charts.RenoPoint | charts.VegasPoint]:
-    """Twenty flows of one class on the link of the small network, as points of the charts."""
+    """Points of the stability charts, by class: 20 Reno, or 20 Vegas flows on the small link."""
     points = {}
     for name in ("reno", "vegas"):
         alone = replace(small(), flows={name: replace(small().flows[name], count=20)})
@@ -173,7 +173,7 @@ PLOTS = {
 
 
 def draw(app: Sphinx) -> None:
-    """Draw the plots if they are missing or older than the code."""
+    """Draw the plots into the site's folder if they are missing or older than the code."""
     folder = Path(app.srcdir) / FOLDER
     files = [folder / f"{name}-{of}.svg" for name in PLOTS for of in light_and_dark.BACKGROUNDS]
     if is_up_to_date(files, Path(__file__), Path(light_and_dark.__file__)):
@@ -191,7 +191,7 @@ class Gallery(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the plot for both backgrounds."""
+        """Return the plot named by the argument for both backgrounds, with its caption."""
         name = self.arguments[0]
         alt = (PLOTS[name].__doc__ or "").strip().rstrip(".")
         caption = " ".join(self.content) or f"{alt}."

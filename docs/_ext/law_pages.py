@@ -60,7 +60,10 @@ def pages() -> dict[str, str]:
 
 
 def page_of(group: str, kind: type[Any]) -> str:
-    """Page of a law as Markdown."""
+    """Page, as Markdown, of a congestion control, queue discipline or traffic source.
+
+    `group` is its folder (a key of `GROUPS`) and `kind` its class.
+    """
     description, sources = module_text(kind)
     parts = [f"# `{kind.name}`", description]
     sections = {
@@ -82,7 +85,7 @@ def page_of(group: str, kind: type[Any]) -> str:
 
 
 def module_text(kind: type[Any]) -> tuple[str, str]:
-    """Description and sources from the docstring of the law's module."""
+    """Description and sources from the docstring of the module that defines a class."""
     text = inspect.getdoc(sys.modules[kind.__module__]) or ""
     description, _, sources = text.partition("\nSources:\n")
     return description.strip(), inspect.cleandoc(sources)
@@ -94,13 +97,18 @@ def bullets(lines: Iterable[str]) -> str:
 
 
 def display(lines: Iterable[tuple[str, Any]], names: Mapping[Any, str] | None = None) -> str:
-    """Equations below each other, as display maths."""
+    """Equations below each other, as Markdown's display maths.
+
+    Args:
+        lines: left side as LaTeX and right side as a SymPy expression, for each equation.
+        names: LaTeX of symbols that are to be shown differently.
+    """
     rows = [rf"{left} &= {sp.latex(right, symbol_names=names or {})}" for left, right in lines]
     return "$$\n\\begin{aligned}\n" + " \\\\[0.6em]\n".join(rows) + "\n\\end{aligned}\n$$"
 
 
 def control_sections(kind: type[Any]) -> list[str]:
-    """Equations and equilibrium of a congestion control."""
+    """Sections on the equations and the equilibrium of a congestion control, as Markdown."""
     parts = ["## Equations", CONTROL_SYMBOLS]
     last = list(equations.branches(kind).values())[-1]
     if (backlog := equations.estimate(kind, last)) is not None:
@@ -135,7 +143,10 @@ IN_THE_MEAN = "Mean over the flows of a class, which had their last losses at di
 
 
 def equilibrium_section(kind: type[Any]) -> list[str]:
-    """Closed forms of the equilibrium window; empty if there are none."""
+    """Section on the closed forms of the equilibrium window, as Markdown; empty if there are none.
+
+    A congestion control with a different formula for each loss process has several.
+    """
     formulas = {}
     for process in ("meanfield", "periodic", "iid"):
         try:
@@ -165,7 +176,7 @@ LOSS_PROCESSES = {
 
 
 def queue_sections(kind: type[Any]) -> list[str]:
-    """Equations of a queue discipline."""
+    """Section on the equations of a queue discipline, as Markdown."""
     parts = ["## Equations", QUEUE_SYMBOLS]
     shown: list[Any] = []
     for words, regime in equations.branches(kind).items():
@@ -189,7 +200,7 @@ QUEUE_SYMBOLS = (
 
 
 def source_sections(kind: type[Any]) -> list[str]:
-    """Quantities of a traffic source that the fluid model uses."""
+    """Section on the quantities of a traffic source that the fluid model uses, as Markdown."""
     head = "| quantity | with $n$ transfers active or waiting, packets of $S$ bytes |\n"
     head += "|---|---|\n"
     rows = [f"| {words} | ${sp.latex(sp.sympify(value))}$ |" for words, value in quantities(kind)]
@@ -197,14 +208,21 @@ def source_sections(kind: type[Any]) -> list[str]:
 
 
 def quantities(kind: type[Any]) -> Iterable[tuple[str, Any]]:
-    """Names and expressions of a traffic source's quantities, with words for an unlimited rate."""
+    """Names, with units, and expressions of a traffic source's quantities in the fluid model.
+
+    A rate without limit is a symbol that reads "no limit".
+    """
     for words, value in equations.traffic(kind):
         unlimited = "rate" in words.split() and not isinstance(value, sp.Basic)
         yield words, sp.Symbol(r"\text{no limit}") if unlimited else value
 
 
 def parameters(group: str, kind: type[Any]) -> list[str]:
-    """Table of the parameters: keys, symbols, defaults, allowed values, units and meanings."""
+    """Table, as Markdown, of the parameters of a class, or the word "None.".
+
+    Its columns: key in a model file, name in Python, symbol, default, allowed values, unit,
+    meaning.
+    """
     entries = law_entry(kind)["parameters"]
     if not entries:
         return ["None."]
@@ -223,7 +241,7 @@ def parameters(group: str, kind: type[Any]) -> list[str]:
 
 
 def file_default(kind: type[Any], name: str, default: Any) -> str:
-    """Default value in the unit of a model file."""
+    """Default of the parameter `name`, in the unit of a model file, as TOML writes it."""
     unit = unit_of(kind, name)
     if default is None:
         return "by dialect" if kind.name == "vegas" else "none"
@@ -233,12 +251,12 @@ def file_default(kind: type[Any], name: str, default: Any) -> str:
 
 
 def as_toml(value: Any) -> str:
-    """Number, boolean or string as TOML writes it."""
+    """Number, boolean or string as TOML writes it, formatted as code."""
     return f"`{json.dumps(value)}`"
 
 
 def field_texts(kind: type[Any]) -> dict[str, str]:
-    """Documentation of the fields of a class and its bases, by name."""
+    """Text of the docstring of each field of a class and its bases, by the field's name."""
     texts: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         comments = ModuleAnalyzer.for_module(base.__module__).find_attr_docs()
@@ -249,7 +267,7 @@ def field_texts(kind: type[Any]) -> dict[str, str]:
 
 
 def allowed(kind: type[Any], name: str) -> str:
-    """Allowed values of a parameter, from its annotation."""
+    """Allowed values of the parameter `name` of a class, in words such as "at least 0"."""
     limits = {}
     for limit in limits_of(kind, name):  # the narrowest limit is the last one
         ((how, bound),) = asdict(limit).items()
@@ -261,7 +279,7 @@ def allowed(kind: type[Any], name: str) -> str:
 
 
 def dialects() -> list[str]:
-    """Table of the differences between the Vegas dialects, and their sources."""
+    """Table of the parameters of all Vegas dialects and list of their sources, as Markdown."""
     meanings = dict(
         re.findall(r"^ {4,8}(\w+): (.*(?:\n {12,}.*)*)", VegasImplementation.__doc__ or "", re.M)
     )
@@ -278,7 +296,10 @@ def dialects() -> list[str]:
 
 
 def validation(checks: Mapping[str, str]) -> str:
-    """Table of the tests that compare the law with other data."""
+    """Table, as Markdown, of the tests that compare a class with other data.
+
+    `checks` says what is compared, by the path of the test; "Nothing yet." without any.
+    """
     if not checks:
         return "Nothing yet."
     rows = ["| what is compared | where |", "|---|---|"]
@@ -286,7 +307,7 @@ def validation(checks: Mapping[str, str]) -> str:
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages if they are out of date, and remove pages of laws that no longer exist."""
+    """Write the pages below `laws` if they are older than the code, and remove outdated ones."""
     folder = Path(app.srcdir) / "laws"
     paths = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
     # SymPy takes half a minute

@@ -1,8 +1,8 @@
-"""Executed notebooks: their list, and their widgets as they stood when the notebook had run.
+"""Executed notebooks: their list, and their widgets as they were after the notebook had run.
 
-Jupyter's widgets need a kernel to answer and scripts from another host to be drawn. A page has
-neither; so each widget is shown as what it held: controls as their label and value, pictures as
-they were drawn, an output as what is in it. (`jupyter lab` brings them to life.)
+Jupyter's widgets need a kernel and scripts from another host. A page has neither, so each widget is
+replaced by its contents: a control by its label and value, a picture by itself, an output widget by
+its outputs. In `jupyter lab` the widgets work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Models = dict[str, dict[str, Any]]
 
 
 def still(notebook: dict[str, Any]) -> dict[str, Any]:
-    """A notebook whose widgets are replaced by what they show."""
+    """A notebook (as JSON) in which each widget is replaced by what it shows; changed in place."""
     kept = notebook.get("metadata", {}).pop("widgets", {})
     models = {name: whole(model) for name, model in kept.get(STATES, {}).get("state", {}).items()}
     for cell in notebook["cells"]:
@@ -34,13 +34,17 @@ def still(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def whole(model: dict[str, Any]) -> dict[str, Any]:
-    """A widget's state, with what is kept beside it because it is binary (base64)."""
+    """A widget's state by name, with the binary parts that a notebook stores separately."""
     beside = {buffer["path"][0]: buffer["data"] for buffer in model.get("buffers", [])}
     return model["state"] | beside
 
 
 def replaced(output: dict[str, Any], models: Models) -> list[dict[str, Any]]:
-    """One output; a widget becomes a line of controls and what its outputs hold."""
+    """The outputs that replace one output of a cell: itself, unless it is a widget.
+
+    A widget becomes a line of its controls as HTML, and the outputs inside it. `models` has the
+    states of all widgets by id.
+    """
     view = output.get("data", {}).get(VIEW)
     if view is None:
         return [output]
@@ -52,7 +56,10 @@ def replaced(output: dict[str, Any], models: Models) -> list[dict[str, Any]]:
 
 
 def collected(name: str, models: Models) -> tuple[list[str], list[dict[str, Any]]]:
-    """What a widget and those inside it show: controls as HTML, and outputs."""
+    """The controls, as HTML, and the outputs of the widget with the id `name`.
+
+    Those of the widgets inside it are included. `models` has the states of all widgets by id.
+    """
     state = models.get(name, {})
     outputs = list(state.get("outputs", []))
     controls = []
@@ -67,12 +74,12 @@ def collected(name: str, models: Models) -> tuple[list[str], list[dict[str, Any]
 
 
 def shows_a_value(state: dict[str, Any]) -> bool:
-    """Whether a widget is a control with something chosen, or a text."""
+    """Whether a widget is a control with a chosen value, or a text."""
     return "value" in state or "index" in state
 
 
 def control(state: dict[str, Any]) -> str:
-    """A label and the value that was chosen."""
+    """HTML of a control: its label and its chosen value."""
     value = state.get("value", "")
     if "index" in state and state["index"] is not None:
         value = state["_options_labels"][state["index"]]
@@ -83,29 +90,29 @@ def control(state: dict[str, Any]) -> str:
 
 
 def shown(data: dict[str, Any]) -> dict[str, Any]:
-    """An output."""
+    """A notebook's output that displays `data`: contents by their media type."""
     data = {**data, "text/plain": ["widgets"]}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
 def on_source_read(app: Sphinx, document: str, source: list[str]) -> None:
-    """Before MyST-NB reads a notebook."""
+    """Replace the widgets of a notebook before MyST-NB reads it: Sphinx's event `source-read`."""
     if str(app.env.doc2path(document)).endswith(".ipynb"):
         source[0] = json.dumps(still(json.loads(source[0])))
 
 
 class Notebooks(SphinxDirective):
-    """`notebooks`: the executed notebooks, or the word that there are none."""
+    """Directive `notebooks`: the list of executed notebooks, or a note that there are none."""
 
     def run(self) -> list[nodes.Node]:
-        """A list of contents; the glob of one without documents would be a warning."""
+        """Return a list of the executed notebooks, or a note that there are none."""
         if not list(Path(self.env.srcdir, "notebooks").glob("*.ipynb")):
             return self.parse_text_to_nodes("None was executed for this build (`make notebooks`).")
         return self.parse_text_to_nodes("```{toctree}\n:maxdepth: 1\n:glob:\n\nnotebooks/*\n```")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Sphinx's entry point."""
+    """Register the directive and the listeners with Sphinx."""
     app.add_directive("notebooks", Notebooks)
     app.connect("env-get-outdated", lambda *_: ["notebooks"])  # its list is that of a folder
     app.connect("source-read", on_source_read)

@@ -24,18 +24,21 @@ PAPERS = ROOT / "paper_repro"
 
 
 def report_parts() -> dict[str, str]:
-    """The report's part of each paper, by its folder."""
+    """The part of `paper_repro/report.md` on each paper, by the name of the paper's folder."""
     pieces = re.split(r'^<a id="(\w+)"></a>\n', (PAPERS / "report.md").read_text(), flags=re.M)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
 
 def pages() -> dict[str, str]:
-    """The page of each paper by its folder's name."""
+    """The page of each paper as Markdown, by the name of its folder."""
     return {name: page_of(name, part) for name, part in report_parts().items()}
 
 
 def page_of(name: str, part: str) -> str:
-    """README, and then the report, with figures beside the page."""
+    """The page of a paper as Markdown: its README, then its part of the report.
+
+    Links to figures point to the folder `name` beside the page.
+    """
     readme = (PAPERS / name / "README.md").read_text()
     _, _, rest = part.strip().partition("\n")  # its heading is the page's
     report = f"## Claim by claim\n\n{rest.strip()}"
@@ -43,7 +46,7 @@ def page_of(name: str, part: str) -> str:
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages that have changed, and copy the figures."""
+    """Write the papers' pages that have changed, and copy their figures."""
     folder = Path(app.srcdir) / "papers" / "claims"
     folder.mkdir(exist_ok=True)
     for name, text in pages().items():
@@ -54,27 +57,27 @@ def write(app: Sphinx) -> None:
 
 
 def summary() -> str:
-    """The table of verdicts from paper_repro's README, with links to the pages here."""
+    """The table of verdicts from paper_repro's README, with links to the pages of the site."""
     rows = [line for line in (PAPERS / "README.md").read_text().splitlines() if line[:1] == "|"]
     return re.sub(r"\]\((\w+)/README\.md\)", r"](claims/\1.md)", "\n".join(rows))
 
 
 class PaperTable(SphinxDirective):
-    """`paper-table`: verdicts by paper."""
+    """Directive `paper-table`: the table of verdicts by paper."""
 
     def run(self) -> list[nodes.Node]:
-        """The table."""
+        """Return the table of the papers and their verdicts."""
         self.env.note_dependency(str(PAPERS / "README.md"))
         return self.parse_text_to_nodes(summary())
 
 
 def citation() -> dict[str, Any]:
-    """CITATION.cff."""
+    """The contents of CITATION.cff: authors, title, version, license and message by name."""
     return yaml.safe_load((ROOT / "CITATION.cff").read_text())
 
 
 def bibtex() -> str:
-    """BibTeX entries of vegasfluid and of the papers that it reproduces."""
+    """BibTeX entries of vegasfluid and of the papers that it reproduces, as text."""
     cff = citation()
     authors = " and ".join(f"{{{author['name']}}}" for author in cff["authors"])
     fields = {"title": cff["title"], "author": authors}
@@ -85,17 +88,17 @@ def bibtex() -> str:
 
 
 class Citation(SphinxDirective):
-    """`citation`: how to cite, from CITATION.cff."""
+    """Directive `citation`: how to cite, from CITATION.cff."""
 
     def run(self) -> list[nodes.Node]:
-        """The message and the entries."""
+        """Return the message of CITATION.cff and the BibTeX entries."""
         self.env.note_dependency(str(ROOT / "CITATION.cff"))
         text = f"{citation()['message']}\n\n```bibtex\n{bibtex()}\n```"
         return self.parse_text_to_nodes(text)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Sphinx's entry point."""
+    """Register the directives and the writing of the pages with Sphinx."""
     app.add_directive("paper-table", PaperTable)
     app.add_directive("citation", Citation)
     app.connect("builder-inited", write)

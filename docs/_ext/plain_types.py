@@ -32,7 +32,10 @@ sphinx_stringify = sphinx.util.typing.stringify_annotation
 
 
 def stringify(annotation: Any, /, mode: Any = "fully-qualified-except-typing", **more: Any) -> str:
-    """Return an annotation as text: a quantity by its name, other limits left out."""
+    """Return an annotation as text: a quantity by its name, other limits left out.
+
+    `mode` and `more` are passed to Sphinx's function of the same name.
+    """
     metadata = getattr(annotation, "__metadata__", None)
     if metadata is None:
         return sphinx_stringify(annotation, mode, **more)

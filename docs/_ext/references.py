@@ -46,7 +46,7 @@ class Reference(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The label with the year, unless the label is a number of its own (RFCs)."""
+        """The short name with the year; without it where the entry has a field `label` (RFCs)."""
         return self.label if "label" in self.fields else f"{self.label} {self.fields['year']}"
 
     @property
@@ -63,7 +63,7 @@ class Reference(NamedTuple):
 
 @cache
 def references() -> dict[str, Reference]:
-    """All entries of the bibliography by key, in the order of the file.
+    """All entries of `docs/references.bib` by key, in the order of the file.
 
     Raises:
         ValueError: if an entry lacks a field that every entry needs, or a key occurs twice.
@@ -79,7 +79,13 @@ def references() -> dict[str, Reference]:
 
 
 def bibtex_entry(kind: str, key: str, fields: dict[str, str]) -> str:
-    """A BibTeX entry as text, without the fields that are only ours."""
+    """A BibTeX entry as text, without the fields that only this site uses.
+
+    Args:
+        kind: BibTeX's type of entry, such as `article`.
+        key: its key.
+        fields: values of its fields by name.
+    """
     lines = "".join(
         f"  {name:<12} = {{{value}}},\n"
         for name, value in fields.items()
@@ -92,7 +98,7 @@ class Cite(SphinxRole):
     """Role `cite`: the short name of a source, linked to its entry."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the link, or an error for an unknown key."""
+        """Return the link to a source, and errors: one for an unknown key."""
         source = references().get(self.text)
         if source is None:
             message = self.inliner.reporter.error(f"no key {self.text!r} in {BIBLIOGRAPHY.name}")
@@ -107,7 +113,7 @@ class References(SphinxDirective):
     """Directive `references`: all entries, each with an anchor for `cite`."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the list of entries."""
+        """Return the list of all sources, each with an anchor to which `cite` links."""
         self.env.note_dependency(str(BIBLIOGRAPHY))
         labels = self.env.domains.standard_domain.anonlabels
         items = nodes.bullet_list()
