@@ -47,6 +47,7 @@ ONE_LINK_BUDGET = 500
 """Bound on the boxes of a proof for one link; if it succeeds, it needs about ten."""
 
 Result = TypeVar("Result")
+"""Type of what `attempt` computes."""
 
 
 @dataclass(frozen=True)

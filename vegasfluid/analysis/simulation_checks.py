@@ -116,7 +116,7 @@ def limit_cycle(network: Network) -> LimitCycle:
     measured, names = run.times >= warmup, list(network.flows)
 
     def means(name: str) -> dict[str, float]:
-        """The mean of a flow variable of the run after the warm-up, by class name."""
+        """Mean over time after the warm-up of a flow variable, in its unit, by class name."""
         values = class_means(network.counts, run.flows[name][measured]).mean(axis=0)
         return dict(zip(names, map(float, values), strict=True))
 

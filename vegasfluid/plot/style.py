@@ -51,6 +51,7 @@ PAINTED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "yt
 """Settings of matplotlib that take the foreground colour."""
 
 current_theme: ContextVar[Name] = ContextVar("theme", default="light")
+"""Name of the present theme, which `theme` sets."""
 
 
 @contextmanager

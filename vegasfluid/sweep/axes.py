@@ -20,7 +20,9 @@ from vegasfluid.network import Network
 __all__ = ["Axis", "Choice", "Numbers", "is_whole", "with_numbers"]
 
 DEAD_ZONE = "dead_zone_packets"
+"""Last part of the name of a dead zone, beta - alpha of a class, packets."""
 THRESHOLDS = ("alpha", "beta", "gamma")
+"""Thresholds of Vegas, which some dialects accept as whole packets only."""
 UNITS = {"packets": "packets", "mbps": "Mbit/s", "ms": "ms", "s": "s", "mb": "MB"}
 """Units by the last part of a parameter's name."""
 
@@ -109,6 +111,7 @@ class Choice:
 
 
 Axis = Numbers | Choice
+"""An axis of a sweep."""
 
 
 def dead_zone_of(network: Network, name: str) -> str | None:

@@ -13,6 +13,7 @@ from vegasfluid.sweep.axes import Numbers
 __all__ = ["numbers_from", "size_from"]
 
 FORMS = "NAME=FROM:TO:COUNT, NAME=FROM:TO:COUNT:log, or NAME=VALUE,VALUE,..."
+"""Forms of the option `--over`, for messages."""
 DIGITS = 12
 """Significant digits of the values, so that a user can select 0.3 and not 0.30000000000000004."""
 

@@ -12,9 +12,9 @@ __all__ = ["use_every_core"]
 def use_every_core() -> None:
     """Make every core of this machine a JAX device; without effect once JAX has been used.
 
-    This changes JAX for the whole process, so only programs should call it, not libraries. It does
-    nothing if $JAX_NUM_CPU_DEVICES, or `--xla_force_host_platform_device_count` in $XLA_FLAGS, sets
-    the number of devices.
+    By default JAX has one device for the whole CPU. This changes JAX for the whole process, so only
+    programs should call it, not libraries. It does nothing if $JAX_NUM_CPU_DEVICES, or
+    `--xla_force_host_platform_device_count` in $XLA_FLAGS, sets the number of devices.
     """
     import os
 

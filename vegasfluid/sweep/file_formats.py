@@ -43,11 +43,11 @@ def table_of(data: xr.Dataset) -> pd.DataFrame:
 
 
 def save(data: xr.Dataset, target: str | Path) -> None:
-    """Write the results of a sweep as netCDF (`.nc`) or as a table (`.csv`).
+    """Write the results of a sweep to a file as netCDF (`.nc`) or as a table (`.csv`).
 
     Args:
         data: the results, from `open_sweep`.
-        target: the file; its ending selects the format.
+        target: path of the file; its ending selects the format.
 
     Raises:
         InvalidInput: for any other ending.

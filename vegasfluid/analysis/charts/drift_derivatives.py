@@ -23,7 +23,9 @@ __all__ += ["drop_prob_response", "evaluate", "s", "substitutions"]
 NAMES = ("cwnd", "rtt", "base_rtt", "drop_prob", "capacity", "queue", "buffer")
 KNOWN = {name: symbol(name) for name in NAMES}
 W, R, T, p, C, QUEUE, BUFFER = KNOWN.values()
+"""Symbols of NAMES: packets, s, s, a probability, packets/s, packets, packets."""
 s = sp.Symbol("s")
+"""Variable of the Laplace transform, 1/s."""
 SAMPLED, ACKS, LOSSES = (sp.Dummy(name, positive=True) for name in ("rtt", "acks", "losses"))
 """Signals of a sender, kept apart from the equilibrium values until derivatives are taken."""
 DIGITS = 30

@@ -54,6 +54,7 @@ WINDOW_TOLERANCE = 1e-13
 """Change in one step, relative above 1, below which a continuation has converged."""
 
 RUNNING, CONVERGED, DIVERGED = 0, 1, 2
+"""Status of a continuation: not finished, at a steady state, or with values not finite."""
 
 Vector = Any
 
@@ -133,10 +134,10 @@ def residual(model: FluidModel, unknowns: Unknowns) -> Unknowns:
 
 
 def evaluation(model: FluidModel, vector: Vector, clip: Any) -> Evaluation:
-    """The equilibrium equations of a model and their Jacobian at a flat vector; JAX arrays.
+    """The equilibrium equations of a model and their Jacobian (1/s) at a flat vector; JAX arrays.
 
-    `vector` has all unknowns, (n,); where `clip` is true, they are clipped to their domain first.
-    `evaluate` gives the same as NumPy arrays.
+    `vector` has all unknowns, each in its own unit, (n,); where `clip` is true, they are clipped to
+    their domain first. `evaluate` gives the same as NumPy arrays.
     """
     equations = EquilibriumEquations.from_model(model)
     unravel = ravel_pytree(initial_guess(equations))[1]

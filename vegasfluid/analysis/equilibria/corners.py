@@ -116,8 +116,8 @@ def is_continuum(model: FluidModel, unknowns: Unknowns) -> bool:
     """Whether an equilibrium of a model is one of a continuum, as inside Vegas's dead band.
 
     It is if a window that is 0.01 packets larger has rate zero, too, for any queues near these.
-    (For given losses per second, the rate of a Scalable TCP window is proportional to the window,
-    and zero only at one round-trip time.)
+    `unknowns` are the equilibrium. (For given losses per second, the rate of a Scalable TCP window
+    is proportional to the window, and zero only at one round-trip time.)
     """
     window, queues = is_window(unknowns), slice(model.structure.queue_count)
     local = evaluate(model, flatten(unknowns) + CONTINUUM_OFFSET * window)

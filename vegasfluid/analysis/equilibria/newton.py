@@ -85,7 +85,7 @@ class ScaledEquations:
         model = replace(self.model, parameters=parameters)
 
         def iterate(progress: Progress) -> Progress:
-            """One step of Newton's method from the present z."""
+            """One step of Newton's method: new z, largest change of z, number of steps."""
             change = self.step(progress.z, model)
             return Progress(progress.z - change, jnp.max(jnp.abs(change)), progress.steps + 1)
 
@@ -158,7 +158,7 @@ def refine(model: FluidModel, estimate: Solution) -> Unknowns:
 
 
 def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution x of `matrix` x = `right`; all NaN if the matrix is singular."""
+    """The solution x of the equations `matrix` x = `right`; all NaN if the matrix is singular."""
     try:
         return np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:

@@ -38,7 +38,7 @@ class GainScaled(QueueDiscipline):
 
     @property
     def marks(self) -> bool:
-        """Whether the scaled discipline marks ECN-capable packets."""
+        """Whether the scaled discipline marks ECN-capable packets instead of dropping them."""
         return self.discipline.marks
 
     @property
@@ -48,7 +48,7 @@ class GainScaled(QueueDiscipline):
 
     @property
     def upper_threshold(self) -> Any:
-        """Upper threshold of the scaled discipline, packets."""
+        """Average queue, packets, above which drops are no longer random; None if there is none."""
         return self.discipline.upper_threshold
 
     @property
@@ -84,7 +84,7 @@ class GainScaled(QueueDiscipline):
 
     @property
     def rule(self) -> AdmissionRule:
-        """The packet simulator's rule of the scaled discipline."""
+        """Rule by which the packet simulator admits, marks or drops arriving packets."""
         return self.discipline.rule
 
     def _scaled(self, prob: Any) -> Any:

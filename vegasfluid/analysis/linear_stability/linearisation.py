@@ -139,7 +139,7 @@ class Linearisation(NamedTuple):
 
     Args:
         counter_count: number of counters, the first of the stored components; queues follow.
-        values: values of the unknowns at equilibrium, queues (data packets of work) first; (n,).
+        values: values of the unknowns at equilibrium, queues first, which scale the states; (n,).
         free: which unknowns are not at a limit or a corner; (n,).
         reads: reads of past values and rates that the equations make.
     """

@@ -61,6 +61,9 @@ class NyquistLoci(NamedTuple):
 def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
     """The eigenvalues of a loop's return ratio along the imaginary axis, each as one curve.
 
+    Args:
+        loop: the feedback loop.
+
     Returns:
         3000 frequencies (rad/s), spaced logarithmically, and the complex eigenvalues,
         dimensionless, at each; (points, curves).
@@ -76,6 +79,9 @@ def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
 def gain_margin(loci: NyquistLoci) -> Crossing | None:
     """The smallest gain of the queues' feedback with a root on the imaginary axis.
 
+    Args:
+        loci: the eigenvalues of the loop's return ratio along the imaginary axis.
+
     Returns:
         The gain, dimensionless (1 is the network as it is), and the frequency of the oscillation
         that starts there, rad/s; None if there is no such gain.
@@ -87,8 +93,12 @@ def gain_margin(loci: NyquistLoci) -> Crossing | None:
 def delay_margin(loci: NyquistLoci) -> Crossing | None:
     """The smallest additional delay of the feedback at which a stable network oscillates.
 
+    Args:
+        loci: the eigenvalues of the loop's return ratio along the imaginary axis.
+
     Returns:
-        The delay, s, and the frequency, rad/s; None if no delay makes it oscillate.
+        The delay, s, and the frequency of the oscillation, rad/s; None if no delay makes it
+        oscillate.
     """
     unit = crossings(loci, lambda value: np.abs(value) - 1, np.abs)
     phases = ((np.angle(value) % (2 * np.pi), omega) for omega, value in unit)
