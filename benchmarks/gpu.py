@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,8 +80,9 @@ def derivative(count: int) -> Callable[[], Any]:
     @jax.jit
     def both(given: Any) -> jax.Array:
         push = jax.tree.map(jnp.zeros_like, given)
-        vegas = jax.tree.map(jnp.ones_like, push.laws[1])
-        push = push._replace(laws=(push.laws[0], vegas))
+        reno, vegas = push.parameters.laws
+        laws = (reno, jax.tree.map(jnp.ones_like, vegas))
+        push = replace(push, parameters=push.parameters._replace(laws=laws))
         value, slope = jax.jvp(lambda of: ratios(of, task), (given,), (push,))
         return jnp.stack([value, slope], axis=1)
 

@@ -28,7 +28,10 @@ def test_without_a_gpu_the_benchmark_ends_with_one_line():
 
 
 @pytest.mark.study
-def test_every_job_differs_between_its_instances():
+@pytest.mark.parametrize("name", JOBS)
+def test_every_job_differs_between_its_instances(name):
     """So that a batch that did one instance over and over would not be called the same."""
-    found = np.asarray(JOBS["dde_smooth"].prepare(FEW)())
-    assert len(np.unique(found[:, -1])) == FEW
+    found = np.asarray(JOBS[name].prepare(FEW)())
+    instances = found.reshape(len(found), -1)
+    assert np.all(np.isfinite(instances))
+    assert len(np.unique(instances[:, -1])) == len(instances) >= FEW
