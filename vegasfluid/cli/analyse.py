@@ -141,7 +141,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
 
 
 def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
-    """JSON entry of an equilibrium: queues, drop probabilities, classes and stability."""
+    """JSON of an equilibrium: queues, drops, classes and stability; units end the keys."""
     equilibrium, verdict = result.equilibrium, result.stability
     root = None if verdict is None else verdict.rightmost_root
     network = equilibrium.network
@@ -175,7 +175,7 @@ def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
 
 
 def cycle_document(cycle: LimitCycle) -> dict[str, Any]:
-    """JSON entry of a limit cycle: period and means of classes and queues over a fluid run."""
+    """JSON of a limit cycle: its period, and means of classes and queues; units end the keys."""
     return {
         "until_s": cycle.until,
         "period_s": cycle.period,
@@ -197,7 +197,7 @@ def cycle_document(cycle: LimitCycle) -> dict[str, Any]:
 
 
 def show(analysis: Analysis) -> None:
-    """Print the analysis as text and tables."""
+    """Print an analysis as text and tables: equilibria, fair alpha, formulas and proof."""
     out = console()
     if analysis.present is None:
         out.print(f"No equilibrium of the mean-field equations: {analysis.no_equilibrium}")
@@ -233,7 +233,7 @@ def show_formulas(analysis: Analysis) -> None:
 
 
 def show_equilibria(analysis: Analysis) -> None:
-    """Print the equilibria, their number and their stability."""
+    """Print tables of the equilibria of an analysis, their number and their stability."""
     out = console()
     out.print("Equilibrium of the mean-field equations\n")
     out.print(class_table(analysis))
@@ -348,7 +348,7 @@ def fair_line(analysis: Analysis) -> str:
 
 
 def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
-    """Sentence after `label` on stability: rightmost root (1/s), gain and delay margin."""
+    """Sentence on stability after `label`: rightmost root (1/s), gain and delay margin (ms)."""
     verdict = place.stability
     if place.equilibrium.upper is not None:
         return f"{label}every backlog between alpha and beta is an equilibrium; none is left."

@@ -130,7 +130,7 @@ def traffic(flows: Flows) -> str:
 
 
 def parameters_table(network: Network) -> Table:
-    """Table of every parameter of the queues, congestion controls and traffic sources."""
+    """Table of every parameter of queues, congestion controls and sources, in internal units."""
     rows = table("object", "parameter", "value", "units", texts=["parameter", "value", "units"])
     for name, link in network.links.items():
         add_parameters(rows, name, link.aqm)

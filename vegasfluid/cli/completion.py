@@ -85,7 +85,10 @@ def vegas_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
 
 
 def laws_of(ctx: typer.Context) -> dict[str, str]:
-    """Congestion control of each class in the model that is on the command line; empty on error."""
+    """Congestion control of each class in the model that is on the command line; empty on error.
+
+    While the value of an option is missing, Click does not say which words are arguments.
+    """
     words = [word for word in (ctx.params.get("model"), *ctx.args) if word]
     try:
         path = next(path for word in words if (path := model_path(word)) is not None)

@@ -55,7 +55,10 @@ class TrimmedOutput:
 
 
 def console() -> Console:
-    """Rich console for results on standard output; names are printed without markup."""
+    """Rich console for results on standard output; markup in names is shown, not interpreted.
+
+    Outside a terminal, lines are not broken unless $COLUMNS sets a width.
+    """
     plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
     if sys.stdout.isatty():
         return Console(**plain)

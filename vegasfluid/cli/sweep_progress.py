@@ -57,6 +57,7 @@ def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
         with recorded_interrupts() as interrupts, display() as update:
 
             def report(progress: Progress) -> None:
+                """Show the progress; raise KeyboardInterrupt if Ctrl-C was pressed before."""
                 latest[:] = [progress]
                 update(progress)
                 if interrupts:
@@ -82,10 +83,12 @@ def recorded_interrupts() -> Iterator[list[int]]:
     interrupts: list[int] = []
 
     def record(number: int, frame: FrameType | None) -> None:
+        """Record a SIGINT and raise KeyboardInterrupt."""
         interrupts.append(number)
         raise KeyboardInterrupt
 
     def report_others(error: Any) -> None:
+        """Pass on errors of callbacks other than KeyboardInterrupt."""
         if error.exc_type is not KeyboardInterrupt:
             hook(error)
 
@@ -109,6 +112,7 @@ def on_terminal() -> Iterator[Callable[[Progress], None]]:
         task = bar.add_task("sweep", status="starting")
 
         def update(progress: Progress) -> None:
+            """Set the bar to the points done and show the status line."""
             status = status_line(progress)
             bar.update(task, total=progress.points, completed=progress.done, status=status)
 
@@ -124,6 +128,7 @@ def line_per_minute() -> Iterator[Callable[[Progress], None]]:
     printed = [time.monotonic()]
 
     def update(progress: Progress) -> None:
+        """Print the status line if a minute has passed since the last one."""
         if time.monotonic() - printed[0] >= INTERVAL:
             printed[0] = time.monotonic()
             print(f"sweep: {status_line(progress)}", file=sys.stderr, flush=True)

@@ -56,6 +56,7 @@ def tcl_word(text: str) -> str:
 
 
 def _in_tcl(character: str) -> str:
+    """One character as part of a quoted word of Tcl: itself, escaped, or a question mark."""
     if character in HARMLESS or (character.isascii() and character.isalnum()):
         return character
     code = ord(character)

@@ -103,6 +103,7 @@ def burst_for(wlog: int, low: int, average_packet: int) -> int:
     """
 
     def first(target: int) -> int:
+        """Smallest burst (packets) for which tc chooses a Wlog of at least `target`."""
         small, large = max(math.ceil(low / average_packet), 1), LARGEST_SIZE
         while small < large:
             middle = (small + large) // 2

@@ -80,6 +80,7 @@ def _numbered(network: Network, paths: Mapping[str, tuple[str, ...]]) -> dict[En
     same: dict[End, End] = {(name, end): (name, end) for name in network.links for end in (0, 1)}
 
     def root(end: End) -> End:
+        """Representative of all link ends that are the same node as `end`."""
         while same[end] != end:
             end = same[end]
         return end

@@ -131,6 +131,7 @@ def value_error(
         return str(to_file_unit(float(value), unit_of(kind, name), packet_bytes))
 
     def in_file_terms(found: re.Match[str]) -> str:
+        """Field name in a text as its key of the file, with its value there."""
         name, value = found["name"], found["value"]
         if name not in names:
             return found[0]

@@ -105,6 +105,9 @@ def _as_python_would(number: float, unit: Unit | None, packet_bytes: int) -> flo
 def from_file_unit(written: int | Decimal, unit: Unit | None, packet_bytes: int) -> float:
     """Convert a number of a model file to internal units (s, packets, packets/s).
 
+    A number that a float holds exactly is converted as Python's `ms` and `mbps` do, so that a file
+    and a script agree to the last bit. Other numbers are scaled in decimal arithmetic.
+
     Args:
         written: number as written in the file, not larger than the largest float.
         unit: unit of its field.

@@ -160,7 +160,7 @@ class Evaluator:
         return smallest_alpha(self.law), largest_alpha(self.network)
 
     def rtt_over_base(self, queueing_delay: float) -> float:
-        """Round-trip time over base RTT of the tuned class at a queueing delay (s); no unit."""
+        """Mean RTT over base RTT of the tuned class at a queueing delay (s); no unit."""
         return 1 + queueing_delay / self.network.mean_base_rtt(self.tuned)
 
     def widen_dead_band(self, queueing_delay: float) -> None:
@@ -244,7 +244,7 @@ class Evaluator:
         return values | {"gain_margin": gain_margin(network)}
 
     def violated(self, network: Network, constraints: Constraints) -> list[Constraint]:
-        """The constraints that means over a network's packet runs violate by more than 2 %."""
+        """The constraints that a network's means over packet runs violate by more than 2 %."""
         values = self.constrained_values(network, constraints)
         return constraints.violated(values, FEASIBILITY_TOLERANCE)
 

@@ -80,6 +80,9 @@ def initial_points(
 ) -> list[np.ndarray]:
     """Points from which a search over several parameters begins: their logarithms.
 
+    The first point has alphas of theory. Of several alphas a second one has those that were given;
+    where RED is tuned it has all queues divided by `QUEUE_RESTART_FACTOR`.
+
     Args:
         network: with the parameters that were given.
         parameters: what is tuned.

@@ -58,7 +58,10 @@ def summary(
 
 
 def half_width(values: Float[np.ndarray, " runs"]) -> float:
-    """Half of the 95 % confidence interval of a mean (Student's t); infinite for a single value."""
+    """Half of the 95 % confidence interval of the mean of `values` (Student's t), in their unit.
+
+    Infinite for a single value.
+    """
     if len(values) < 2:
         return math.inf
     standard_error = float(values.std(ddof=1)) / math.sqrt(len(values))
@@ -191,6 +194,9 @@ def measure(
     others: Sequence[str] = (),
 ) -> Measurement:
     """Run the packet simulator once for each seed, several runs at a time.
+
+    The same seeds give the same start times and random drops whatever the parameters are (common
+    random numbers), so that two measurements differ by the parameters and not by chance.
 
     Args:
         network: the network to simulate.

@@ -69,11 +69,11 @@ class ScenarioBound:
     least: float = 0.0
 
     def above(self, packets: Measurement) -> float:
-        """Measured log(ratio / target), minus `least`: how far it is above the best achievable."""
+        """Measured log(ratio / target), minus the least |log(ratio / target)| of any alpha."""
         return self._distance(packets) - self.least
 
     def below(self, packets: Measurement) -> float:
-        """Measured log(ratio / target), plus `least`: below 0 if under the best achievable."""
+        """Measured log(ratio / target), plus the least |log(ratio / target)| of any alpha."""
         return self._distance(packets) + self.least
 
     def _distance(self, packets: Measurement) -> float:
@@ -171,10 +171,7 @@ class MinimaxSearch:
         return True
 
     def correct(self, start: float) -> StochasticRoot:
-        """Find, on packets, the alpha at which the highest and lowest active scenario are balanced.
-
-        From alpha `start` (packets). Returns the setting (packets) and its measurements.
-        """
+        """Find the alpha at which highest and lowest scenario have equal regrets on packets."""
         nominal = self.nominal
 
         def find(alpha: float) -> StochasticRoot:
@@ -263,6 +260,9 @@ def minimise_regret(
     nominal: Recommendation,
 ) -> MinimaxResult:
     """Find the Vegas parameters with the smallest worst-case regret over all scenarios.
+
+    The regret is |log(ratio / target)| less its least value for any alpha in the scenario. Packet
+    runs correct the fluid model's optimum.
 
     Args:
         evaluator: of the nominal network.

@@ -221,7 +221,7 @@ class ScenarioFluids:
 
 
 def _batches(equations: Sequence[tuple[FluidModel, FluidSpec]]) -> list[_Batch]:
-    """Group fluid models of scenarios that one compiled function can integrate together."""
+    """Group scenarios' fluid models that one compiled function can integrate together."""
     alike: dict[Any, list[int]] = {}
     for index, (model, _) in enumerate(equations):
         structure = model.structure

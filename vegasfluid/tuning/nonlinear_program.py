@@ -108,7 +108,10 @@ class NonlinearProgram:
     trust_radius: float | None = None
 
     def outputs(self, x: Vector) -> tuple[Outputs, Outputs]:
-        """Fluid outputs at logarithms x, with any correction; and derivatives by x (last axis)."""
+        """Goodputs, delay, drops and utilisation at logarithms x, with any correction.
+
+        In packets/s, s and fractions; and their derivatives by x (last axis).
+        """
         values, slopes = self.fluid.at(x)
         return (
             (values, slopes)
@@ -215,6 +218,8 @@ def with_jacobian(
 def solve_program(program: NonlinearProgram, *starts: Vector) -> Vector:
     """Find the best setting on the fluid model, from one or several initial points.
 
+    Of alphas alone the first local solution that reaches the objective is taken.
+
     Args:
         program: what is optimised.
         starts: initial points, at least one; logarithms of the parameters, (parameters,).
@@ -296,7 +301,11 @@ def relaxed_constraints(program: NonlinearProgram, least: Vector) -> Constraints
 
 
 def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> Vector:
-    """Optimise one smooth objective from logarithms x; returns logarithms, (parameters,)."""
+    """Optimise one smooth objective from logarithms x; returns logarithms, (parameters,).
+
+    Of alphas alone the loss is minimised. With RED's numbers many settings are equally good: then
+    the queueing delay is minimised, with the ratios as constraints, or together with the loss.
+    """
     if not program.minimises_delay:
         return search_regions(
             program, lambda point: program.loss(objective, point), program.constraint_values, x

@@ -32,10 +32,6 @@ def operating_points(
         seed: seed of the run.
 
     Returns:
-        For each class, RTT over base RTT, mean window (packets), and the probability that the links
-        of its path drop a packet.
-
-    Returns:
         By class: `rtt_over_base` (a pure number, at least 1), `cwnd` (packets) and `drop_prob`
         (the fraction of packets dropped along the class's path).
 

@@ -129,11 +129,11 @@ class AlphaParameter:
 
     @property
     def name(self) -> str:
-        """Its name in reports and results, such as `vegas.alpha_packets`."""
+        """Name of the parameter in reports and results, such as `vegas.alpha_packets`."""
         return f"{self.flows}.alpha_packets"
 
     def range(self, network: Network) -> tuple[float, float]:
-        """The smallest and the largest alpha to try, packets."""
+        """Smallest and largest alpha of the class to try in a search, packets."""
         law = cast(Vegas, network.flows[self.flows].law)
         return smallest_alpha(law), largest_alpha(network)
 
@@ -166,11 +166,11 @@ class RedParameter:
 
     @property
     def name(self) -> str:
-        """Its name in reports and results, such as `min_thresh_packets`."""
+        """Name of the parameter in reports and results, such as `min_thresh_packets`."""
         return self.field if self.field == "max_drop" else f"{self.field}_packets"
 
     def range(self, network: Network) -> tuple[float, float]:
-        """Smallest and largest value to try: packets, or a probability for max_drop."""
+        """Smallest and largest value to try in a search: packets, or a probability for max_drop."""
         if self.field == "max_drop":
             return SMALLEST_MAX_DROP, 1.0
         return SMALLEST_THRESHOLD, float(network.link.buffer) - SMALLEST_THRESHOLD
@@ -231,7 +231,7 @@ def tuned_parameters(
 
 
 def alpha_parameters(parameters: Sequence[Parameter]) -> list[AlphaParameter]:
-    """Those parameters that are the alpha of a class."""
+    """Those of the tuned parameters that are the alpha of a class, in the same order."""
     return [parameter for parameter in parameters if isinstance(parameter, AlphaParameter)]
 
 

@@ -146,7 +146,7 @@ class Recommendation:
 
     @property
     def ratio(self) -> float:
-        """The target ratio; 1 with another objective, to compare with theory."""
+        """The target ratio of goodputs; 1 if the objective is another one."""
         return self.objective.ratio if isinstance(self.objective, ShareRatio) else 1.0
 
     def as_json(self) -> dict[str, Any]:

@@ -34,6 +34,10 @@ RULES = {
 def rules_of_thumb(network: Network, tuned: str) -> dict[str, Vegas]:
     """Alpha and beta of a Vegas class by each rule of thumb of the literature.
 
+    Numbers are rounded down, as section 4.1 does, and kept where Vegas makes sense: alpha at least
+    1 packet, beta at least alpha. Rules count packets in the queue, and are taken as they are in
+    every dialect. For RED_min / N, which has one number, beta is 2 packets above.
+
     Args:
         network: of one link.
         tuned: the class of Vegas flows.

@@ -60,7 +60,9 @@ class SlowStart:
 
 
 def gamma_candidates(law: Vegas) -> list[float]:
-    """Gammas to try, packets: the given one, then 1, fractions of alpha, and beta.
+    """Gammas to try for `law`, packets: the given one, then 1, fractions of alpha, and beta.
+
+    Without repetitions, and whole where the dialect needs it.
 
     >>> gamma_candidates(Vegas(alpha=20, beta=22, dialect="ns2"))
     [1.0, 5.0, 10.0, 20.0, 22.0]
