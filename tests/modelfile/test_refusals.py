@@ -145,7 +145,7 @@ CASES_OF_LINKS = [
     ("delay_ms = 9\n", "delay_ms = 9\n" + EVENT.replace("5", "4.5"), "events[1].at_s: must be at least 5, the time of the previous event, but is 4.5"),
     ("[[events]]", "[events]", "events: must be a list, but is a table"),
     ("buffer_packets = 9\n[links.down]", "buffer_packets = 9\ndelay_ms = 4\n[links.down]", "flows.reno.base_rtt_ms: must be at least twice the delay of its links (0.008 s), but is 7"),
-    ("path = [\"up\"]", "path = [\"up\"]\ntraffic = { name = \"on_off\", on_ms = 5, off_ms = 5, rate_mbps = 1, mean_gap_s = 1 }", "flows.reno.traffic.mean_size_mb: must be given with the other one of a session, but is missing"),
+    ("path = [\"up\"]", "path = [\"up\"]\ntraffic = { name = \"on_off\", on_ms = 5, off_ms = 5, rate_mbps = 1, mean_gap_s = 1 }", "flows.reno.traffic.mean_size_mb: must be given with mean_gap_s, but is missing"),
     ('law = { name = "reno" }', 'law = { name = "udp" }', "flows.reno.traffic: must be other than bulk with the law udp, but is bulk"),
 ]  # fmt: skip
 

@@ -119,9 +119,11 @@ class OnOff(TrafficSource):
         super().__post_init__()
         if self.times not in TIMES:
             raise InvalidInput("OnOff", "times", "one of " + ", ".join(TIMES), self.times)
-        if (self.mean_gap is None) != (self.mean_size is None):
-            missing = "mean_gap" if self.mean_gap is None else "mean_size"
-            raise InvalidInput("OnOff", missing, "given with the other one of a session", "missing")
+        session = {"mean_gap": self.mean_gap, "mean_size": self.mean_size}
+        missing = [name for name, value in session.items() if value is None]
+        if len(missing) == 1:
+            (given,) = session.keys() - missing
+            raise InvalidInput("OnOff", missing[0], f"given with {given}", "missing")
 
     def rate_limit(self, packet_bytes: int) -> float:
         """Mean rate of a flow over on and off times during a transfer, packets/s."""

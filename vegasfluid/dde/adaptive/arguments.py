@@ -164,9 +164,9 @@ def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
     subs = saveat.subs
     if subs is not None and not isinstance(subs, diffrax.SubSaveAt):
         raise InvalidInput(OWNER, "saveat", "without subs", "SaveAt(subs=...)")
-    if saveat.solver_state or saveat.controller_state or saveat.made_jump:
-        allowed = "without solver_state, controller_state and made_jump"
-        raise InvalidInput(OWNER, "saveat", allowed, "with them")
+    for name in ("solver_state", "controller_state", "made_jump"):
+        if getattr(saveat, name):
+            raise InvalidInput(OWNER, "saveat", f"without {name}", f"SaveAt({name}=True)")
     if subs is None or subs.ts is None:
         return
     if subs.steps:
