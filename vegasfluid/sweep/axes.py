@@ -2,7 +2,7 @@
 
 Parameters have the names of `vegasfluid.modelfile.parameters`, such as `vegas.alpha_packets`.
 A sweep also accepts `CLASS.dead_zone_packets`, which is beta - alpha. If alpha is swept and neither
-beta nor the dead zone is, beta moves with alpha and the dead zone keeps the model's width.
+beta nor the dead band is, beta moves with alpha and the dead band keeps the model's width.
 """
 
 from __future__ import annotations
