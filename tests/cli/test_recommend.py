@@ -31,11 +31,11 @@ def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
     path = written(tmp_path, WITHOUT_VEGAS)
     refused(
         run("recommend", path),
-        "the law of a class must be vegas, to have one to tune, but is 'reno",
+        "law must be vegas in at least one class, but is 'reno",
     )
     lonely = edited('[flows.reno]\ncount = 2\nbase_rtt_ms = 20\nlaw = { name = "reno" }', "")
     path = written(tmp_path, lonely)
-    refused(run("recommend", path), "flows must be two classes or more, to compare")
+    refused(run("recommend", path), "the number of classes must be at least 2, but is 1")
     two = SMALL.replace('law = { name = "reno" }', 'law = { name = "vegas" }')
     path = written(tmp_path, two)
     refused(run("recommend", path), "tune must be given: one of reno, vegas")

@@ -224,4 +224,4 @@ def test_the_command_rejects_in_one_line(tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert len(captured.err.strip().splitlines()) == 1
-    assert "vegas, to have one to tune" in captured.err
+    assert "law must be vegas in at least one class" in captured.err

@@ -63,11 +63,11 @@ def tunable_class(network: Network, tune: str | None = None) -> str:
         raise InvalidInput("recommend", "tune", allowed, tune)
     if not vegas:
         given = ", ".join(flows.law.name for flows in network.flows.values())
-        raise InvalidInput("recommend", "the law of a class", "vegas, to have one to tune", given)
+        raise InvalidInput("recommend", "law", "vegas in at least one class", given)
     if tune is None and len(vegas) > 1:
         raise InvalidInput("recommend", "tune", f"given: one of {', '.join(vegas)}", "missing")
     if len(network.flows) < 2:
-        raise InvalidInput("recommend", "flows", "two classes or more, to compare", "one class")
+        raise InvalidInput("recommend", "the number of classes", "at least 2", 1)
     return tune or vegas[0]
 
 

@@ -205,12 +205,11 @@ def make_evaluators(
         InvalidInput: where no class is tuned, a class cannot be, or all are.
     """
     if not names:
-        allowed = "vegas for one class at least, to have one to tune"
-        raise InvalidInput("recommend", "the congestion control of the classes", allowed, "none")
+        raise InvalidInput("recommend", "the number of tuned classes", "at least 1", 0)
     tuned = [tunable_class(network, name) for name in names]
     others = tuple(name for name in network.flows if name not in tuned)
     if not others:
-        allowed = "some of the classes, so that there is another to compare with"
+        allowed = "only some of the classes, as tuned flows are compared with other flows"
         raise InvalidInput("recommend", "tune", allowed, ", ".join(names))
     compared = others if len(tuned) > 1 else ()
     target = objective.ratio if isinstance(objective, ShareRatio) else 1.0

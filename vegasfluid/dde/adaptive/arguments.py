@@ -176,7 +176,7 @@ def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
     if not isinstance(subs.ts, Tracer):
         values = np.asarray(subs.ts)
         if not np.all(np.isfinite(values)) or np.any(np.diff(values) < 0):
-            raise InvalidInput(OWNER, "saveat", "with finite ts that rise", values.tolist())
+            raise InvalidInput(OWNER, "saveat", "with finite, increasing ts", values.tolist())
         _require_within(values, traced)
 
 

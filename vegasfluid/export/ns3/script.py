@@ -129,8 +129,7 @@ def socket_attributes(network: Network, segment: int) -> dict[str, str]:
             continue
         for key, value in values.items():
             if attributes.setdefault(key, value) != value:
-                allowed = f"the same in all classes for ns-3 ({key})"
-                raise InvalidInput(f"flows.{name}", "a setting", allowed, value)
+                raise InvalidInput(f"flows.{name}", key, "the same in all classes for ns-3", value)
     attributes |= {
         "TcpSocket::SegmentSize": str(segment),
         "TcpSocketBase::Timestamp": "false",
