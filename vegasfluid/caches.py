@@ -26,7 +26,7 @@ def cache_root() -> Path:
 
 
 def cache_folders() -> dict[str, Path]:
-    """Folders of compiled code: `jax` (fluid model's equations), `numba` (packet simulators)."""
+    """Paths of the folders of compiled code: `jax` (fluid equations), `numba` (packet engine)."""
     return {"jax": cache_root() / "jax", "numba": cache_root() / "numba"}
 
 

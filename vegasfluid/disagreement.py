@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["RunMeans", "compare", "disagreements", "run_means"]
 
 RATIO_DIFFERENCE = 0.25
-"""Relative difference of goodput ratios, to those of packets, that is reported."""
+"""Difference of goodput ratios above which it is reported, relative to the packet run's."""
 QUEUE_DIFFERENCE = 0.5
-"""Relative difference of mean queues, to those of packets, that is reported."""
+"""Difference of mean queues above which it is reported, relative to the packet run's."""
 SMALL_QUEUE = 1.0
 """Difference of mean queues, packets, up to which it is never reported."""
 STARVATION_RATIO = 0.05
-"""Goodput of a flow relative to others below which it starves."""
+"""Goodput of a flow over that of flows of other classes below which it starves."""
 
 
 class RunMeans(NamedTuple):

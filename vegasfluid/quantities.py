@@ -127,7 +127,7 @@ def bits_per_second(packets_per_second: float, packet_bytes: float) -> float:
 
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
-    """Type annotations of the fields of a value class by field name, with units and limits."""
+    """Annotations of all fields of the value class `kind`, by field name, with units and limits."""
     return get_type_hints(kind, include_extras=True)
 
 
@@ -224,6 +224,17 @@ def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> No
 
 
 def _check(whose: str, name: str, value: Any, limits: tuple[Limit, ...]) -> None:
+    """Check that a number, or each number of a tuple, is finite and within limits.
+
+    Args:
+        whose: name of the class, for the error message.
+        name: name of the field, for the error message.
+        value: the value, in inside units; anything but plain numbers passes.
+        limits: limits of the field, the widest first.
+
+    Raises:
+        InvalidInput: for the first number that is not.
+    """
     if isinstance(value, tuple | list):
         for part in value:
             _check(whose, name, part, limits)

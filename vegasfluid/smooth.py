@@ -20,12 +20,13 @@ Real = Any
 
 
 def _is_symbolic(*values: Real) -> bool:
+    """Whether any of the values is a SymPy expression."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and any(isinstance(value, sympy.Basic) for value in values)
 
 
 def _arrays(*values: Real) -> Any:
-    """The array module that these values belong to: jax.numpy or numpy."""
+    """The array module of these values: `jax.numpy` if any is a JAX array, else `numpy`."""
     jax = sys.modules.get("jax")
     if jax is not None and any(isinstance(value, jax.Array) for value in values):
         return sys.modules["jax.numpy"]
@@ -35,7 +36,7 @@ def _arrays(*values: Real) -> Any:
 
 
 def minimum(a: Real, b: Real) -> Real:
-    """The smaller of `a` and `b`, elementwise, in their unit."""
+    """The smaller of `a` and `b`: numbers, arrays (elementwise) or SymPy expressions."""
     if _is_symbolic(a, b):
         return sys.modules["sympy"].Min(a, b)
     arrays = _arrays(a, b)
@@ -45,7 +46,7 @@ def minimum(a: Real, b: Real) -> Real:
 
 
 def maximum(a: Real, b: Real) -> Real:
-    """The larger of `a` and `b`, elementwise, in their unit."""
+    """The larger of `a` and `b`: numbers, arrays (elementwise) or SymPy expressions."""
     if _is_symbolic(a, b):
         return sys.modules["sympy"].Max(a, b)
     arrays = _arrays(a, b)
@@ -55,12 +56,12 @@ def maximum(a: Real, b: Real) -> Real:
 
 
 def clip(value: Real, low: Real, high: Real) -> Real:
-    """`value` clipped to the range from `low` to `high`, elementwise."""
+    """`value` clipped to `low`..`high`: numbers, arrays (elementwise) or SymPy expressions."""
     return minimum(maximum(value, low), high)
 
 
 def positive_part(value: Real) -> Real:
-    """The larger of `value` and zero, elementwise."""
+    """The larger of `value` and zero: a number, array (elementwise) or SymPy expression."""
     return maximum(value, 0.0)
 
 

@@ -47,12 +47,13 @@ Gummadi and Shenker)."""
 SMALLEST_MAX_DROP, LARGEST_MAX_DROP = 0.01, 0.5
 """Bounds between which `max_drop` is adapted (Floyd, Gummadi and Shenker)."""
 LARGEST_INCREASE, DECREASE_FACTOR = 0.01, 0.9
-"""Largest increase of `max_drop` in one adaptation, and the factor of a decrease (the same)."""
+"""Largest increase of `max_drop` in one adaptation, and the factor of a decrease (Adaptive RED)."""
 TRANSITION_WIDTH = 0.01
 """Width over which the fluid model switches adaptation on, in the units of what is compared: a
 fraction of the distance between the thresholds, or a drop probability (chosen: narrow)."""
 SMALLEST_MAX_DROP_WIDTH = 1e-3
-"""The same at `SMALLEST_MAX_DROP`, a tenth of it (chosen)."""
+"""Width, a probability, over which decreases of `max_drop` end above `SMALLEST_MAX_DROP`: a tenth
+of that (chosen: narrow)."""
 
 
 def update_average(queue: Any, load: float, idle_packets: float) -> None:

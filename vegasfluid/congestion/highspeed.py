@@ -130,13 +130,14 @@ class HighSpeed(CongestionControl):
         return loss_based_growth(window, signals, increase)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
-        """State after one loss event: `window.cwnd` minus the fraction b(w), outside slow start."""
+        """State after one loss event: `window.cwnd` minus the fraction b(w), `slow_start` 0."""
         return Window((1 - self.cut(window)) * window.cwnd, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """Factor, without unit, of the loss rate of a mean window, for a loss process.
+        """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        It is that of additive increase with the cut b(w); exact for periodic losses (RFC 3649).
+        It is that of additive increase with the cut b(w) of the state's window; exact for periodic
+        losses (RFC 3649).
         """
         return aimd_loss_factor(process, self.cut(window))
 

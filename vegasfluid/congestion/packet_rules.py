@@ -44,7 +44,7 @@ def specialise(handler: FunctionType, functions: tuple[tuple[str, Handler], ...]
 
 
 def no_rtt_sample(flow: Any, rtt: float) -> None:
-    """Do nothing: the congestion control uses no RTT samples."""
+    """Do nothing with an RTT sample (ps): the congestion control does not use it."""
 
 
 def no_restart(flow: Any, now: int) -> None:
@@ -117,6 +117,7 @@ class PacketRules:
         )
 
     def _handler(self, handler: Any) -> Handler:
+        """A handler of `loss_recovery` for this control: its replacement, or a specialised copy."""
         if handler.__name__ in self.handlers:
             return self.handlers[handler.__name__]
         return specialise(handler, self.decisions)
@@ -155,7 +156,12 @@ class PacketRules:
 
     @property
     def functions(self) -> tuple[Handler, ...]:
-        """All functions that the packet simulator compiles: four handlers, and the decisions."""
+        """All functions that the packet simulator compiles.
+
+        They are the handlers of ACKs, duplicate ACKs, timeouts and ECN echoes, and the functions of
+        the
+        congestion control that these call.
+        """
         return (
             *(self.on_ack, self.on_duplicate_ack, self.on_timeout, self.on_ecn_echo),
             *(function for _, function in self.decisions),
@@ -168,5 +174,5 @@ class PacketRules:
 
     @property
     def keeps_send_times(self) -> bool:
-        """Whether the sender stores when and how often each packet was sent."""
+        """Whether the sender stores when and how often it sent each packet, for RTTs or SACK."""
         return bool(self.on_rtt_sample or self.handlers) or self.recovery == "sack"

@@ -78,11 +78,11 @@ class Reno(CongestionControl):
         return growth._replace(cwnd=growth.cwnd * signals.window_limited)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
-        """State after one loss event: half of the window `window.cwnd`, outside slow start."""
+        """State after one loss event: half of the window `window.cwnd`, `slow_start` 0."""
         return Window(window.cwnd / 2, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """Factor, without unit, of the loss rate of a mean window, for a loss process.
+        """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
         4/3 for periodic losses, 7/6 for independent ones, 1 for the mean field.
         """

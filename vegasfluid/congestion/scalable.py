@@ -95,7 +95,7 @@ class Scalable(CongestionControl):
         return loss_based_growth(window, signals, 1 - above + above * self.increase * window.cwnd)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
-        """State after one loss event: the window minus the fraction `decrease`, no slow start.
+        """State after one loss event: the window minus the fraction `decrease`, `slow_start` 0.
 
         Up to the legacy window, minus one half.
         """
@@ -104,7 +104,7 @@ class Scalable(CongestionControl):
         return Window((1 - cut) * window.cwnd, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """Factor, without unit, of the loss rate of a mean window, for a loss process.
+        """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
         ln(1 / (1 - b)) / b, for both periodic and independent losses. Growth is exponential: a
         cycle

@@ -51,7 +51,7 @@ class Unresponsive(CongestionControl):
         return window
 
     def stationary_fields(self, window: Window, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """Fields that no longer change at equilibrium, by name: all fields of the state."""
+        """All fields of the state with its values, by name: none of them ever changes."""
         return window._asdict()
 
     @property

@@ -120,6 +120,7 @@ class ReroutingWindow(NamedTuple):
 
 
 def _as_vegas(window: ReroutingWindow) -> VegasWindow:
+    """Vegas's part of a state: window, slow start, base RTT and threshold."""
     return VegasWindow(*window[:4])
 
 
@@ -249,12 +250,15 @@ class VegasRerouting(CongestionControl):
         )
 
     def after_loss(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
-        """State after one loss event: as for Vegas of ns-2, the window minus a quarter."""
+        """State after one loss event: the window minus a quarter, `slow_start` 0, as for Vegas."""
         after = self.plain.after_loss(_as_vegas(window), signals)
         return window._replace(cwnd=after.cwnd, slow_start=after.slow_start)
 
     def loss_factor(self, process: str, window: ReroutingWindow) -> Any:
-        """Factor, without unit, of the loss rate of a mean window, for a loss process; Vegas's."""
+        """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
+
+        It is that of Vegas of ns-2: additive increase with a cut by a quarter.
+        """
         return self.plain.loss_factor(process, _as_vegas(window))
 
     @property

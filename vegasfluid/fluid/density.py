@@ -212,7 +212,10 @@ class Density:
     def cell_rates(
         self, state: Distribution, senders: SenderSignals, options: FluidOptions
     ) -> CellRates:
-        """Signals, states and time derivatives (apart from losses) of the flows in each cell."""
+        """Signals, states and time derivatives (apart from losses) of the flows in each cell.
+
+        Arrays have the shape (groups, cells).
+        """
         wide = jax.tree.map(lambda leaf: leaf[:, None], senders)
 
         def signals_of(states: LawState) -> Signals:
@@ -220,6 +223,7 @@ class Density:
             return self.signals(states, wide, options)
 
         def law_derivative(states: LawState) -> LawState:
+            """Time derivative of these states, apart from losses, in their units per second."""
             return self.law.growth(states, signals_of(states))
 
         states = self.mesh.states(self.law, state.shared, senders.rtt)

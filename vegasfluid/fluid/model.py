@@ -83,7 +83,7 @@ class FluidModel:
 
     @property
     def vector_field(self) -> VectorField:
-        """The right-hand side of the equations, with the representation of each class."""
+        """Right-hand side of the equations, which gives d(state)/dt from state and history."""
         meshes = self.meshes or (None,) * len(self.parameters.laws)
         populations = tuple(
             MeanField(law) if mesh is None else Density.of(law, mesh)

@@ -45,6 +45,7 @@ def totals_after_warmup(
     after, part = interpolation_position(times, warmup)
 
     def increment(values: Any) -> Any:
+        """Increase of counters (time, ...) from the warm-up, interpolated there, to the end."""
         low, high = values[after - 1], values[after]
         return values[-1] - (low + part * (high - low))
 

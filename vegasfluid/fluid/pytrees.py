@@ -22,6 +22,7 @@ __all__ = ["register_values"]
 
 @cache
 def _register(value_class: type[Value]) -> None:
+    """Register a value class as a JAX pytree: fields with a unit are leaves, others static."""
     names = [field.name for field in fields(value_class)]
     leaves = [name for name in names if unit_of(value_class, name)]
     static = [name for name in names if name not in leaves]

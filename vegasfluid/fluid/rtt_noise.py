@@ -23,8 +23,8 @@ WINDOW_SPREAD = 0.3
 """Standard deviation of a window over its mean, for additive increase and independent losses
 (chosen after comparison with the packet simulator)."""
 MINIMUM_DEVIATIONS = 2.5
-"""Distance of the smallest of many samples from the mean, in standard deviations (chosen likewise).
-"""
+"""Distance of the smallest of many samples from the mean, in standard deviations (chosen after
+comparison with the packet simulator)."""
 
 
 class RttNoise(NamedTuple):

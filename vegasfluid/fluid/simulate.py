@@ -158,6 +158,7 @@ def record_fluid(
     floats, vector_field = model.as_floats(), model.vector_field
 
     def run(grid: TimeGrid) -> Recording:
+        """One run with the steps of a grid, as plain arrays; SolveFailed if it fails."""
         solution = floats.integrate(grid)
         try:
             dde.check(solution)

@@ -99,7 +99,10 @@ class VectorField(NamedTuple):
         return DelayedState(history, self.layout.indices, self.structure, bounds, time)
 
     def save(self, time: Scalar, y: Vector) -> Vector:
-        """Vector that a run saves of the state `y` at a time (s): moments, not distributions."""
+        """Vector that a run saves of the state `y` at a time (s).
+
+        It has mean and variance of the windows (packets, packets^2) instead of distributions.
+        """
         state = self.layout.unpack(y)
         base_rtt, _ = delays_at(time, self.parameters)
         waits = state.queue / self.parameters.queues.capacity
@@ -138,7 +141,8 @@ class VectorField(NamedTuple):
     def clip(self, state: State) -> State:
         """The state clipped to its domain: windows, queues, AQM states, fractions of flows.
 
-        Counters are not clipped: their derivatives are never negative.
+        Windows are at most `max_window`, queues at most the buffer (packets). Counters are not
+        clipped: their derivatives are never negative.
         """
         largest, buffers = self.parameters.groups.max_window, self.parameters.queues.buffer
         disciplines = zip(self.parameters.aqm, state.aqm_states, buffers, strict=True)

@@ -17,11 +17,11 @@ class Event(Value):
     """
 
     at: Seconds
-    """Time of the change."""
+    """Time of the change, s."""
     link: str
     """Name of a link, or `access` for the access links of `flows`."""
     delay: Delay
-    """The new delay: of a link, one way; of access links, the new value of the class's
+    """The new delay, s: of a link, one way; of access links, the new value of the class's
     `access_delay` or `base_rtt`, whichever the class defines."""
     flows: str | None = None
     """The class whose access links change; None: all classes."""

@@ -23,7 +23,7 @@ class UniformStart(Value):
     """Random start times, uniform from 0 to `spread`; each seed gives other times."""
 
     spread: Seconds
-    """Latest start time."""
+    """Latest start time, s."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Flows(Value):
     law: CongestionControl
     """Their congestion control."""
     base_rtt: Annotated[Delay, Positive] | tuple[Annotated[Delay, Positive], ...] | None = None
-    """Round-trip propagation delay: one value, or one per flow. Alternative to `access_delay`."""
+    """Round-trip propagation delay, s: one for all, or one per flow. Instead of `access_delay`."""
     access: Annotated[PacketsPerSecond, Positive] | None = None
-    """Rate of the access link at each end; None: unlimited."""
+    """Rate of the access link at each end, packets/s; None: unlimited."""
     access_delay: Delay | None = None
-    """One-way propagation delay of the access link at each end."""
+    """One-way propagation delay of the access link at each end, s."""
     start: Seconds | tuple[Seconds, ...] | UniformStart = 0.0
-    """Start time: one value, one per flow, or random."""
+    """Start time, s: one value, one per flow, or random."""
     traffic: TrafficSource = field(default_factory=Bulk)
     """The traffic source: how much data the applications offer, and when."""
     direction: Literal["forward", "reverse"] = "forward"
@@ -54,19 +54,19 @@ class Flows(Value):
     path: tuple[str, ...] | None = None
     """Names of the links that the flows cross, in the forward direction; None: the single link."""
     max_window: Annotated[Packets, Ge(1)] = 1e5
-    """Largest window: the advertised window or the send buffer."""
+    """Largest window, packets: the advertised window or the send buffer."""
     initial_window: Annotated[Packets, Ge(1)] = 1.0
-    """Initial congestion window."""
+    """Initial congestion window, packets."""
     initial_ssthresh: Annotated[Packets, Ge(2)] = 1e5
-    """Window at which the first slow start ends (the initial ssthresh)."""
+    """Window at which the first slow start ends (the initial ssthresh), packets."""
     min_rto: Annotated[Seconds, Positive] = 0.2
-    """Lower bound of the retransmission timeout."""
+    """Lower bound of the retransmission timeout, s."""
     delayed_ack: Delay = 0.0
-    """Delayed-ACK timer of the receiver; 0: every packet is acknowledged at once."""
+    """Delayed-ACK timer of the receiver, s; 0: every packet is acknowledged at once."""
     quick_acks: Annotated[int, Ge(0)] = 0
     """Packets at the start of a connection that are acknowledged at once (Linux: 16)."""
     send_overhead: Delay | None = None
-    """Maximum of the uniform random delay before each transmission; None: chosen by
+    """Maximum of the uniform random delay before each transmission, s; None: chosen by
     `Network.send_overhead`."""
     ecn: bool = True
     """Whether the flows are ECN-capable: queues may mark their packets instead of dropping them."""

@@ -29,8 +29,8 @@ class Link(Value):
     aqm: QueueDiscipline = field(default_factory=DropTail)
     """The queue discipline, which drops or marks packets."""
     delay: Delay = 0.0
-    """One-way propagation delay."""
+    """One-way propagation delay, s."""
     jitter: Delay = 0.0
-    """Maximum of the uniform random delay added to each packet."""
+    """Maximum of the uniform random delay added to each packet, s."""
     jitter_reorders: bool = False
     """Whether jitter may reorder packets."""

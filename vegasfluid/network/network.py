@@ -304,12 +304,15 @@ class Network(Value):
         return sum(rtts) / len(rtts)
 
     def bandwidth_delay(self) -> float:
-        """Bandwidth-delay product, packets: slowest link times mean base RTT of all flows."""
+        """Bandwidth-delay product, packets: slowest link times mean base RTT of all flows.
+
+        Capacity is in packets/s, the base RTT (round trip without queueing) in s.
+        """
         rtts = [rtt for name in self.flows for rtt in self.base_rtts(name)]
         return min(link.capacity for link in self.links.values()) * sum(rtts) / len(rtts)
 
     def fair_share(self) -> float:
-        """Smallest capacity per flow: of each link, divided by its flows, packets/s."""
+        """Smallest of all links' capacities, each divided by the flows that cross it, packets/s."""
         return min(
             float(link.capacity) / max(self.flow_count(name), 1)
             for name, link in self.links.items()

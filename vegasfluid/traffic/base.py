@@ -89,7 +89,7 @@ class TrafficSource(Value):
         return math.inf
 
     def initial_transfers(self) -> float:
-        """Number of active transfers when a flow starts."""
+        """Number of active transfers when a flow starts: by default 1, a transfer without end."""
         return 1.0
 
     def arrival_rate(self, transfers: Real) -> Real:

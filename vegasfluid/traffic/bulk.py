@@ -15,7 +15,11 @@ ENDLESS = 2**60
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer the whole endless file to TCP (`flow.offered`); returns CONTINUED."""
+    """Offer the whole endless file to TCP (`flow.offered`, packets) at the start.
+
+    Returns:
+        CONTINUED: it belongs to the present connection.
+    """
     flow.offered = ENDLESS
     flow.app_at = NEVER
     return CONTINUED

@@ -13,7 +13,11 @@ __all__ = ["Cbr"]
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer one packet at `now` (ps), and schedule the next after an interval; CONTINUED."""
+    """Offer one packet at `now` (ps) and schedule the next after an interval.
+
+    Returns:
+        CONTINUED: the packet belongs to the present connection.
+    """
     flow.offered += 1
     flow.app_at = now + picoseconds(flow.interval)
     return CONTINUED

@@ -14,9 +14,12 @@ __all__ = ["Poisson"]
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer one packet at `now` (ps), except at the start, and schedule the next; CONTINUED.
+    """Offer one packet at `now` (ps), except at the start, and schedule the next.
 
-    The interval is exponentially distributed.
+    It comes after an exponentially distributed interval.
+
+    Returns:
+        CONTINUED: the packet belongs to the present connection.
     """
     flow.offered += now > flow.start
     flow.app_at = now + picoseconds(exponential(flow, flow.interval)) + 1

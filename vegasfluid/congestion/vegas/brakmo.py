@@ -55,9 +55,10 @@ def on_rtt_sample(flow: Flow, rtt: float) -> None:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Add the increase to `flow.cwnd` for an ACK; at the end of a round trip, set it anew.
+    """Add `flow.increase` (packets per ACK) to `flow.cwnd`, which stays at least 2 packets.
 
-    `now` (ps) and `acked` are not used.
+    At the end of a round trip, first set the increase for the next one. `now` (ps) and `acked` are
+    not used.
     """
     if flow.una > flow.round_end:
         if flow.latest_rtt > 0.0:

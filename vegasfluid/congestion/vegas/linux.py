@@ -32,7 +32,10 @@ FEWEST_SAMPLES = 3
 
 
 def begin_round(flow: Flow) -> None:
-    """Start a round trip of a flow: store its last packet, discard the RTT samples before."""
+    """Start a round trip of a flow: it ends with the ACK of the next packet to be sent.
+
+    The RTT samples of the last round are discarded.
+    """
     flow.round_end = flow.next_seq
     flow.round_samples = 0
     flow.round_rtt = NO_SAMPLE
@@ -113,7 +116,7 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """Start a round trip of a flow after a timeout."""
+    """After a timeout, start a round trip of a flow: discard the RTT samples before."""
     begin_round(flow)
 
 

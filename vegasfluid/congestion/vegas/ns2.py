@@ -121,9 +121,9 @@ def oldest_expired(flow: Flow, now: int) -> bool:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Add the increase to `flow.cwnd` for an ACK, if at most two packets of it are unused.
+    """Add `flow.increase` (packets per ACK) to `flow.cwnd`, if the window is used.
 
-    `now` (ps) and `acked` are not used.
+    It is used if at most two packets of it are not in flight. `now` (ps) and `acked` are not used.
     """
     if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
         flow.increase = 0.0

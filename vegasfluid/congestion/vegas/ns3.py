@@ -43,7 +43,10 @@ drop less than 4 % of the packets the factors are 1.50 and 1.61, of the others 1
 
 
 def begin_round(flow: Flow) -> None:
-    """Start a round trip of a flow: store its last packet, discard the RTT samples before."""
+    """Start a round trip of a flow: it ends with the ACK of the next packet to be sent.
+
+    The RTT samples of the last round are discarded.
+    """
     flow.round_end = flow.next_seq
     flow.round_samples = 0
     flow.round_rtt = NO_SAMPLE
@@ -121,7 +124,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """Start a round trip of a flow after a timeout."""
+    """After a timeout, start a round trip of a flow: discard the RTT samples before."""
     begin_round(flow)
 
 

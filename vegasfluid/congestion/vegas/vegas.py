@@ -105,6 +105,11 @@ class Vegas(CongestionControl):
             self._require_whole("alpha", "beta", "gamma")
 
     def _require_whole(self, *names: str) -> None:
+        """Check that the fields `names` (packets) are whole numbers; traced ones pass.
+
+        Raises:
+            InvalidInput: for the first one that is not.
+        """
         for name in names:
             value = getattr(self, name)
             if is_concrete(value) and value != int(value):
@@ -196,7 +201,10 @@ class Vegas(CongestionControl):
         return signals.rtt - signals.jitter / 2 + signals.jitter / (window.cwnd + 1)
 
     def backlog(self, window: VegasWindow, signals: Signals) -> Any:
-        """Backlog of a flow as the dialect estimates it from window, RTT and base RTT, packets."""
+        """Backlog of a flow, packets, as the dialect estimates it from window, RTT and base RTT.
+
+        It is cwnd (rtt - base) / rtt, for Linux cwnd (rtt - base) / base.
+        """
         sample = self.sample(window, signals)
         divisor = window.base_rtt if self.implementation.divides_by_base_rtt else sample
         return window.cwnd * (sample - window.base_rtt) / divisor
@@ -314,7 +322,7 @@ class Vegas(CongestionControl):
         return change / signals.rtt + by_losses
 
     def loss_factor(self, process: str, window: VegasWindow) -> Any:
-        """Factor, without unit, of the loss rate of a mean window, for a loss process.
+        """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
         It is that of additive increase with the dialect's cut, as for a Vegas that losses limit.
         """
