@@ -43,12 +43,15 @@ def normal_estimate(value: float, error: float) -> Estimate:
 
 
 def as_series(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
-    """Convert counts to an array of floats and validate it.
+    """Convert counts of packets to an array of floats, and validate it.
 
     Args:
         whose: name of the calling function, for the error message.
         counts: number of packets in each bin; (bin,).
         shortest: smallest allowed number of bins.
+
+    Returns:
+        The counts as floats; (bin,).
 
     Raises:
         InvalidInput: if the series is not one-dimensional, too short, not finite or constant.

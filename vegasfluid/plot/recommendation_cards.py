@@ -34,7 +34,9 @@ VERTICAL_RANGE = (-2.9, 1.7)
 def card(recommendation: Recommendation, ax: Axes | None = None) -> Axes:
     """Plot a recommendation: the measured ratio before and after, with 95 % intervals, and a table.
 
-    The table has other averages of the packet simulations, such as queueing delay and utilisation.
+    A ratio is the goodput of a tuned flow divided by that of another flow. The table has other
+    averages of the packet simulations: Jain's index, utilisation (%), mean queue (packets),
+    queueing delay (ms) and loss (%).
 
     Args:
         recommendation: result of `recommend`; of a result for several classes, one of its `parts`.

@@ -130,9 +130,13 @@ def values_and_dims(
 
     Args:
         data: results of a sweep.
-        metric: its name.
+        metric: name of the metric.
         over: dimensions for the axes, vertical first; empty: the last one or two, those with
             numbers before others.
+
+    Returns:
+        The values without dimensions of size 1; one or two names of dimensions along the axes; up
+        to two names of dimensions for rows and columns of panels.
 
     Raises:
         InvalidInput: for an unknown name, or more than two dimensions for the axes or the panels.

@@ -163,7 +163,10 @@ def solve(batch: Sequence[Equations], largest: int) -> dde.Solution:
 def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator[list[Equations]]:
     """Yield the points of a chunk in batches whose equations have the same structure.
 
-    Invalid points are left out and recorded as failed in `results`, with the reason.
+    Args:
+        points: the points of the chunk.
+        sweep: the sweep, with its engine.
+        results: where invalid points are recorded as failed, with the reason.
     """
     by_structure: dict[Any, list[Equations]] = {}
     bases: dict[int, tuple[float, float]] = {}
@@ -180,9 +183,13 @@ def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator
 
 
 def record(batch: Sequence[Equations], solution: dde.Solution, results: Results, tune: Any) -> None:
-    """Record the averages of a solved batch in `results`; a failed solution with the reason.
+    """Record the averages after the warm-up of a solved batch; a failed solution with the reason.
 
-    `tune` is the class in the numerator of the goodput ratio; None: see `tuned_class`.
+    Args:
+        batch: points with the same structure.
+        solution: their solutions; the first axis of every array is over the points.
+        results: where averages and failures are recorded.
+        tune: class in the numerator of the goodput ratio; None: see `tuned_class`.
     """
     arrays = jax.tree.map(np.asarray, solution)
     vector_field = batch[0].fluid.vector_field

@@ -58,7 +58,7 @@ class Results:
             point: index of the point.
             seed: index of the seed.
             network: network that was run.
-            averages: averages of the run by name of the metric.
+            averages: averages of the run by name of the metric, in the units of METRICS.
         """
         indices = {
             "flow_class": [self.frame.classes.index(name) for name in network.flows],

@@ -133,7 +133,7 @@ def drift_derivatives(
     equilibrium = {SAMPLED: R, ACKS: W / R, LOSSES: p * W / R}
 
     def derivative(function: Any, variables: Sequence[Any]) -> Any:
-        """Jacobian of a column of expressions by variables, signals at equilibrium."""
+        """Jacobian of a column of expressions by variables, with signals at equilibrium."""
         return function.jacobian(sp.Matrix(variables)).subs(equilibrium)
 
     variables = [named_symbol(name) for name in states]

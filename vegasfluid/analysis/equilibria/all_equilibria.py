@@ -151,7 +151,8 @@ def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: i
         budget: bound on the boxes of queues that the proof examines.
 
     Returns:
-        `Equilibria` with index of each, further proven queues (packets), and the proof.
+        `Equilibria` with the index of each (1, -1 or 0 if uncertain), the queues (packets) of
+        others that are proven to exist, and the proof.
     """
     zeros = [zero_of(point, reduced) for point in found]
     domain, known = tuple(reduced.bounds), [zero for zero in zeros if zero]
@@ -166,10 +167,11 @@ def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: i
 
 
 def zero_of(point: Equilibrium, reduced: MonotoneNetwork) -> Zero | None:
-    """The proven zero of the reduced equations that belongs to a numerical equilibrium.
+    """The proven zero of a network's reduced equations that belongs to a numerical equilibrium.
 
-    The equations have one occupancy (packets) per link. None if no zero is proven, or if the proven
-    one is farther away than a relative 1e-6.
+    The equations have one unknown for each link: its queue (packets) plus the fraction of arrivals
+    that overflow, or minus its spare capacity (packets/s). None if no zero is proven, or if the
+    proven one differs by more than a relative 1e-6.
     """
     occupancies = reduced.occupancies(point.values.queue, point.values.drop_prob)
     zero = zero_near(reduced, occupancies)
@@ -183,8 +185,9 @@ def zero_of(point: Equilibrium, reduced: MonotoneNetwork) -> Zero | None:
 
 
 def queues_of(box: Box) -> Box:
-    """The (low, high) bounds of each queue, packets, from those of the occupancies.
+    """The (low, high) bounds of each link's queue, packets, from a box of occupancies.
 
-    A negative occupancy is spare capacity, so the queue is empty.
+    A link's occupancy is its queue (packets) plus the fraction of arrivals that overflow; a
+    negative one is minus the spare capacity (packets/s), so the queue is empty.
     """
     return tuple((max(low, 0.0), max(high, 0.0)) for low, high in box)

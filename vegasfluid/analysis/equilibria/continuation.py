@@ -194,12 +194,13 @@ def accelerations(unknowns: Unknowns) -> np.ndarray:
 def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) -> Continuation:
     """Implicit Euler steps for given queues until the other unknowns converge.
 
-    The first step has zero rates; it only evaluates the start.
+    The unknowns are queues (packets), AQM states, windows (packets), fractions of flows in timeout
+    and counter rates (1/s). The first step has zero rates; it only evaluates the start.
 
     Args:
         model: the fluid model.
         start: all unknowns as a flat vector, queues first; (n,). The queues do not change.
-        clip: whether the equations are evaluated at the clipped unknowns.
+        clip: whether the equations are evaluated at the unknowns clipped to their limits.
         max_steps: bound on the number of steps.
 
     Returns:
@@ -242,10 +243,11 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
 
 
 def reverses(vector: Vector, before: Vector, after: Vector) -> Vector:
-    """Whether a step crossed a corner: some rate changed its sign and is nearly as large as before.
+    """Whether a step of the search crossed a point where the slope of some rate jumps.
 
-    `vector` holds the unknowns (n,); `before` and `after` are their rates before and after the
-    step, each in the unknown's unit per second.
+    So it is if a rate changed its sign and is nearly as large as before, as at the edge of Vegas's
+    dead band. `vector` holds the unknowns (n,); `before` and `after` are their rates before and
+    after the step, each in the unknown's unit per second.
     """
     allowed = LARGEST_REVERSAL * jnp.abs(before) + ROUNDING * (1 + jnp.abs(vector))
     return jnp.any((before * after < 0) & (jnp.abs(after) > allowed))

@@ -62,13 +62,17 @@ class Solution(NamedTuple):
     def insensitive(self) -> Any:
         """Boolean (n,): unknowns that do not respond to small disturbances, to first order.
 
-        These are the unknowns at a limit or at a corner.
+        They are at a limit (such as an empty queue), or at a corner (the edge of Vegas's dead
+        band).
         """
         return self.limited | (self.offset != 0)
 
 
 def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> Solution:
     """The solution of an approximate equilibrium, with its limits and corners identified.
+
+    At a limit are empty or full queues and windows at their bounds; at a corner, where the rate of
+    an unknown has no slope on one side, are windows at the edge of Vegas's dead band.
 
     Args:
         model: the fluid model.

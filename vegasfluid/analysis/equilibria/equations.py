@@ -154,10 +154,10 @@ class EquilibriumEquations(NamedTuple):
         )
 
     def delayed(self, unknowns: Unknowns) -> DelayedState:
-        """Past values and rates of the fluid model's counters and queues in a constant past.
+        """Past values and rates of the fluid model's counters and queues for a constant past.
 
-        Queues have always been those of `unknowns` (packets), and counters have always grown at its
-        counter rates (1/s).
+        Queues have always been those of `unknowns` (given in packets, returned in data packets of
+        work), and counters have always grown at its counter rates (1/s), to 0 now.
         """
         constant, work = jnp.zeros_like(unknowns.queue), self.in_work_units(unknowns).queue
         values = jnp.concatenate([jnp.zeros(self.counter_count), work])

@@ -240,9 +240,10 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
 
 
 def estimate(model: FluidModel) -> Solution:
-    """An approximate equilibrium of a model (about ten digits), approached from small windows.
+    """An approximate equilibrium of a fluid model (about ten digits), from below.
 
-    The result also says which unknowns are at a limit or at a corner.
+    The search starts with small windows and empty queues. The result also says which unknowns are
+    at a limit (such as a full buffer) or at the edge of Vegas's dead band.
     """
     return solution_from(model, approximate_equilibrium(model))
 

@@ -68,7 +68,7 @@ class MultistartSearch:
             self.add(replace(point, upper=point) if continuum else point)
 
     def try_between(self) -> None:
-        """Search from queues between each two equilibria found, and add new ones to `found`.
+        """Search from queues between those of each two equilibria in `found`, and add new ones.
 
         The third of three equilibria is often unstable and lies between the others.
         """

@@ -116,8 +116,9 @@ class ScaledEquations:
 def newton(model: FluidModel, solution: Solution) -> Unknowns:
     """The unknowns at a model's equilibrium near a solution, queues in packets; JAX arrays.
 
-    NaN if Newton's method fails. Differentiable in the model's numbers: one more Newton step with
-    the traced numbers gives the derivatives of the implicit function theorem.
+    `solution` may be that of a model with slightly other numbers. NaN if Newton's method fails.
+    Differentiable in the model's numbers: one more Newton step with the traced numbers gives the
+    derivatives of the implicit function theorem.
     """
     equations = ScaledEquations(model, solution)
     root = equations.root()
@@ -127,7 +128,8 @@ def newton(model: FluidModel, solution: Solution) -> Unknowns:
 def refine(model: FluidModel, estimate: Solution) -> Unknowns:
     """The unknowns at a model's equilibrium near an estimate, with all digits; NumPy arrays.
 
-    The estimate itself if Newton's method fails and its rates are small; otherwise NaN.
+    Newton's method is used; queues are in packets. The estimate itself if it fails and the
+    estimate's rates are small (1e-6 of each unknown per s); otherwise NaN.
     """
     flat = flatten(estimate.unknowns)
     scale = np.maximum(np.abs(flat), SMALLEST_SCALE)

@@ -133,7 +133,10 @@ def rates_near(
 
 
 def with_counters(state: Any, counters: Any) -> Any:
-    """A copy of a state with `counters`: its loss events, arrivals, signals and drops in a row."""
+    """A copy of the fluid model's state with the values of its counters replaced.
+
+    `counters` holds loss events, then arrivals, signals and drops at each hop; (counters,).
+    """
     names = ("loss_events", "arrived", "signalled", "dropped")
     ends = np.cumsum([getattr(state, name).size for name in names])[:-1]
     return state._replace(**dict(zip(names, jnp.split(counters, ends), strict=True)))
@@ -157,9 +160,10 @@ class Jacobians(NamedTuple):
 
 
 def history_reads(equations: EquilibriumEquations, point: Unknowns) -> list[HistoryRead]:
-    """The reads of past values and rates that the equations make at an equilibrium, in their order.
+    """The past values and rates that the equations use at an equilibrium, in their order.
 
-    They are traced, not computed: their delays have a shape but no values.
+    Each has the indices of the counters or queues that are read. They are traced, not computed:
+    their delays have a shape but no values.
     """
     reads: list[HistoryRead] = []
     zeros = jnp.zeros(equations.counter_count)

@@ -150,10 +150,10 @@ class Linearisation(NamedTuple):
     reads: tuple[HistoryRead, ...]
 
     def output_row(self, found: Jacobians, output: Output) -> np.ndarray:
-        """Derivative of a delayed output by the n present unknowns, each in its own unit; (n,).
+        """Derivative of a past value that acts on the network by the n present unknowns; (n,).
 
-        The output is a queue, or the rate of a stored component; `found` holds the Jacobians.
-        Unknowns at a limit or corner have 0.
+        `output` is a queue (packets) or the rate of a counter (1/s); `found` holds the Jacobians.
+        Unknowns at a limit or a corner have 0.
         """
         component, is_rate = output
         if is_rate:
@@ -162,10 +162,11 @@ class Linearisation(NamedTuple):
         return (np.arange(self.values.size) == queue) * self.free.astype(float)
 
     def delayed_reads(self, found: Jacobians) -> dict[DelayedRead, np.ndarray]:
-        """Derivatives of the rates of unknowns, then of stored components, by each delayed read.
+        """Derivatives of the rates of change by each past value that the equations use.
 
-        `found` holds the Jacobians. Reads of one output with the same delay (s) are added up. The
-        arrays have shape (n + stored components,).
+        For each past value (a queue, or a counter's rate, with its delay in s) an array of the
+        derivatives of the rates of the n unknowns, then of the counters and queues; (n + counters +
+        queues,). `found` holds the Jacobians; reads of one past value are added up.
         """
         derivatives = np.concatenate([found.unknowns[2], found.stored[2]])
         components = [(read.is_rate, int(n)) for read in self.reads for n in read.components]
@@ -190,19 +191,21 @@ class Linearisation(NamedTuple):
         return [output for output in sorted(used) if self.varies(found, output)]
 
     def varies(self, found: Jacobians, output: Output) -> bool:
-        """Whether a delayed output depends on the unknowns or, as from link to link, on the past.
+        """Whether a queue, or the rate of a counter, varies near the equilibrium.
 
-        `found` holds the Jacobians at the equilibrium.
+        `output` is its index, and whether it is a rate; `found` holds the Jacobians. It varies if
+        it depends on the unknowns or, as from link to link, on the past.
         """
         component, is_rate = output
         by_past = is_rate and found.stored[2][component].any()
         return bool(self.output_row(found, output).any() or by_past)
 
     def system(self, found: Jacobians, outputs: list[Output]) -> DelaySystem:
-        """The linear delay system with the given delayed outputs, from the Jacobians `found`.
+        """The linear delay system of a network near its equilibrium, from the Jacobians `found`.
 
         Its states are the unknowns not at limits or corners, each in units of its value at
-        equilibrium, so the state matrix is in 1/s.
+        equilibrium, so the state matrix is in 1/s. `outputs` are the past values and rates that act
+        on it.
         """
         size, free = self.values.size, self.free
         unit = np.maximum(np.abs(self.values), SMALLEST_SCALE)

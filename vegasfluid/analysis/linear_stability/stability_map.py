@@ -120,7 +120,8 @@ def follow(
 def follow_to(model: FluidModel, near: Solution) -> FollowedPoints:
     """The equilibrium of a model and its Jacobians, by Newton's method from a solution near it.
 
-    `near` has its `unknowns` as a flat vector. `valid` is false if the result is no equilibrium.
+    `near` has its `unknowns` as a flat vector. The result has one point: its unknowns (flat),
+    whether they are an equilibrium, and the Jacobians (1/s).
     """
     equations = EquilibriumEquations.from_model(model)
     unravel, limited = ravel_pytree(initial_guess(equations))[1], near.limited
@@ -222,10 +223,11 @@ class EquilibriumGrid:
             self.unsolved.add(point)
 
     def follow_to(self, targets: list[Target]) -> None:
-        """Follow equilibria to at most 64 grid points, and store the valid ones.
+        """Search for the equilibria at no more than 64 grid points from those of neighbours.
 
-        Unknowns go to `flat`, the starting points to `seed`, and Jacobians to `jacobians`, by
-        point.
+        Each target has its point (index), a neighbour's unknowns to start from, and the point that
+        was solved from scratch. Valid results are stored by point: unknowns in `flat`, origin in
+        `seed`, Jacobians in `jacobians`.
         """
         padding = [0] * (BATCH - len(targets))
         rows = np.array([*range(len(targets)), *padding])
@@ -273,7 +275,8 @@ class EquilibriumGrid:
     def rightmost(self, point: int, reads: tuple[Any, ...], counter_count: int) -> float:
         """Real part of the rightmost root at a grid point (index), 1/s; negative if stable.
 
-        `reads` are the history reads of the equations, `counter_count` is the number of counters.
+        `reads` are the past values that the equations use, `counter_count` is the number of
+        counters.
         """
         found = self.jacobians[point]
         size = found.unknowns[0].shape[0]
