@@ -184,7 +184,7 @@ def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
 
 
 def show_estimate(cost: Estimate, as_json: bool) -> None:
-    """Print a sweep's estimated points, runs, time, memory and disk."""
+    """Print a sweep's estimated points, runs, time, memory and disk, as text or JSON."""
     if as_json:
         print_json(vars(cost))
         return

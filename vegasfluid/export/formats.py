@@ -19,8 +19,6 @@ __all__ = ["FORMATS", "Format", "export_model", "needs_points"]
 
 LARGEST_SEED = 2**32 - 1
 """Largest seed of an exported scenario: 32 bits."""
-"""Largest seed of an exported scenario: 32 bits."""
-"""Largest seed of an exported scenario: 32 bits."""
 
 
 @dataclass(frozen=True)

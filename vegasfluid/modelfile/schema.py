@@ -146,7 +146,7 @@ def given_values(kind: type, given: BaseModel) -> dict[str, Any]:
 
 
 def read_fields(model: type[BaseModel], table: Mapping[str, Any], reading: Reading) -> BaseModel:
-    """Validate a table with a pydantic model; record its known keys for error messages."""
+    """Validate a table and return its values; record its known keys for error messages."""
     reading.known[id(table)] = list(model.model_fields)
     return model.model_validate(table, context=reading)
 

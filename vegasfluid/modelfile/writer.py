@@ -21,7 +21,7 @@ Table = dict[str, Any]
 
 
 def dumps(model: Model) -> str:
-    """Write a model as the text of a model file; values at their defaults are left out.
+    """Text of a model file that reads back as exactly this model; defaults are left out.
 
     Args:
         model: any model; `loads` of the text gives an equal one.

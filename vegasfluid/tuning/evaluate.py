@@ -33,9 +33,9 @@ __all__ = ["EvaluationCache", "Evaluator", "doubled_seeds", "gain_margin"]
 __all__ += ["make_evaluator"]
 
 MAX_RUNS = 160
-"""Packet runs of one setting, at most."""
+"""Largest number of packet runs of one setting."""
 MAX_PACKETS = 4e7
-"""Packets of all runs of one setting, at most (a core simulates some millions a second)."""
+"""Largest number of packets in all runs of a setting (a core simulates millions a second)."""
 SettingKey = tuple[CongestionControl | QueueDiscipline, ...]
 """What a search changes in a network: congestion controls and queue disciplines."""
 

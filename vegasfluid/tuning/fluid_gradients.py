@@ -40,7 +40,7 @@ not of a mean."""
 LONGER_STEPS_WORTH = 4
 """Longer steps once queues have built up are used where they are this many times as long."""
 SMALLEST = 1e-12
-"""Least output, and least squared step, by which is divided."""
+"""Lower bound of divisors: outputs (in their units) and squared steps of logarithms."""
 
 Vector = Float[np.ndarray, " parameters"]
 
@@ -107,7 +107,7 @@ class OutputCorrection(NamedTuple):
         return cls(at, offset, Outputs(*zeros))
 
     def apply(self, values: Outputs, slopes: Outputs, x: Vector) -> tuple[Outputs, Outputs]:
-        """Fluid outputs multiplied by the correction, and their derivatives.
+        """Fluid outputs (goodputs, delay, drops, utilisation) corrected to packets at x.
 
         Args:
             values: fluid outputs at x.
@@ -319,9 +319,10 @@ class DifferentiableFluid:
         return values
 
     def _exact(self, log_values: Vector) -> tuple[Outputs, Outputs] | None:
-        """Outputs at a point and JAX's derivatives by the parameters' logarithms.
+        """Goodputs, delay, drops and utilisation at a point, and JAX's derivatives by the point.
 
-        None, here and at all later points, once derivatives are infinite or too steep.
+        The point has the parameters' logarithms. None, here and at all later points, once
+        derivatives are infinite or too steep.
         """
         if self._overflows:
             return None
@@ -333,7 +334,7 @@ class DifferentiableFluid:
         return values, slopes
 
     def _approximate(self, log_values: Vector) -> tuple[Outputs, Outputs]:
-        """Outputs at a point, and derivatives by the logarithms from differences of runs."""
+        """Goodputs, delay, drops, utilisation at a point, and derivatives from differences."""
         values = self.alone(log_values)
         return values, self._secant_slopes(np.asarray(log_values), values)
 

@@ -40,13 +40,13 @@ __all__ = ["FAIR", "MinimaxSearch", "ScenarioBound", "minimise_regret"]
 FAIR = math.log(1.25)
 """How far from the target, in log(ratio), the worst scenario may be: 0.8 to 1.25 times as much."""
 MAX_ROUNDS = 3
-"""Corrections at most, each with the scenarios that turned out worse."""
+"""Largest number of corrections on packets; scenarios that turn out worse join each next one."""
 ACTIVE = 2
-"""Scenarios on each side that are measured with all runs from the start."""
+"""Scenarios above, and below, the target that are measured with all runs from the start."""
 SCREENING_RUNS = 2
 """Packet runs by which each other scenario is screened."""
 WORSE = 0.05
-"""A scenario joins the active set if it is this much beyond its range, in log(ratio)."""
+"""log(ratio) by which a scenario must be beyond the range of all active ones to join them."""
 
 
 def log_alpha(law: Vegas) -> float:
@@ -199,7 +199,7 @@ class MinimaxSearch:
         return smallest_alpha(self.nominal.law), largest
 
     def screen(self, law: Vegas) -> dict[int, Measurement]:
-        """Packet runs (2 each) of every inactive scenario with `law`, by scenario index."""
+        """Packet runs (2 each) with `law` of every scenario not in `active`, by scenario index."""
         others = set(range(len(self.scenarios))) - set(self.active_indices)
         return {
             index: self.evaluator(index, SCREENING_RUNS).evaluate_law(law)
@@ -207,7 +207,7 @@ class MinimaxSearch:
         }
 
     def worse(self, law: Vegas, screened: dict[int, Measurement]) -> list[int]:
-        """Indices of screened scenarios whose mean log(ratio) is beyond the active ones' range."""
+        """Indices of `screened` scenarios whose mean log(ratio) is beyond all active ones'."""
         means = [bound.evaluator.evaluate_law(law).log_ratios.mean() for bound in self.active]
         target = math.log(self.nominal.target_ratio)
         low = min(*means, target - FAIR / 2) - WORSE
@@ -217,12 +217,12 @@ class MinimaxSearch:
         ]
 
     def measured(self, law: Vegas) -> dict[int, Measurement]:
-        """All packet runs with `law` of the nominal network and the active scenarios, by index."""
+        """All packet runs with `law` of the nominal network and scenarios in `active`, by index."""
         indices = dict.fromkeys([0, *self.active_indices])
         return {index: self.evaluator(index).evaluate_law(law) for index in indices}
 
     def regret(self, law: Vegas) -> float:
-        """Largest |log(ratio / target)| - least achievable one, of active scenarios with `law`."""
+        """Largest |log(ratio / target)| less that of the best alpha, of scenarios in `active`."""
         measured = [(bound, bound.evaluator.evaluate_law(law)) for bound in self.active]
         return max(max(bound.above(one), -bound.below(one)) for bound, one in measured)
 

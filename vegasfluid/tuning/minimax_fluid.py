@@ -49,7 +49,7 @@ TIE_BREAK = 1e-3
 FTOL = 1e-5
 """Change of the regret at which SLSQP ends, in log(ratio)."""
 MAX_ITERATIONS = 25
-"""Iterations of SLSQP."""
+"""Largest number of iterations of SLSQP."""
 FLAT = 1e-3
 """A smaller slope d log(ratio) / d log(alpha) is that of a plateau."""
 PLATEAU_XTOL = 0.05

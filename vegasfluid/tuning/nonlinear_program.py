@@ -34,25 +34,25 @@ Differentiable = Callable[[Vector], tuple[Any, Any]]
 TRUST_RADIUS = 1.5
 """A search moves at most this far from its start, in logarithms."""
 MAX_REGIONS = 4
-"""Searches, each from the end of the one before, if that is at the edge of its region."""
+"""Largest number of trust regions, each around the end of the search in the one before."""
 RATIO_TOLERANCE = 0.005
 """Where RED is tuned, tolerance of each ratio, in logarithms."""
 LOSS_WEIGHT = 1000.0
-"""Weight of a loss beside the logarithm of the queueing delay."""
+"""Weight of an objective's loss in its sum with log(queueing delay)."""
 TOLERANCE = 1e-3
 """A constraint that is violated by less, in logarithms, counts as satisfied."""
 DIFFERENCE = 0.02
 """Step of the finite differences of the gain margin, in logarithms."""
 MAX_ITERATIONS = 25
-"""Iterations of SLSQP."""
+"""Largest number of iterations of SLSQP in one trust region."""
 FTOL = 1e-6
 """Change of a loss of one parameter at which SLSQP ends."""
 FTOL_SEVERAL = 1e-4
 """Change of the minimised function of several parameters at which SLSQP ends."""
 SMALLEST = 1e-12
-"""Least value of an output, or gain margin, that has a logarithm."""
+"""Outputs and gain margins are raised to this before their logarithm is taken."""
 SMALLEST_DELAY = 1e-9
-"""Least queueing delay that has a logarithm, s."""
+"""Queueing delays are raised to this before their logarithm is taken, s."""
 LARGEST_MARGIN = 1e3
 """Constraint margins are clipped to this and its negative, so that they are finite."""
 

@@ -47,9 +47,9 @@ __all__ = ["OptimisationResult", "fluid_alpha", "make_program", "optimise"]
 JOINT_MEASUREMENTS = 5
 """Settings of several classes that are measured at most before each is refined alone."""
 PASSES = 3
-"""Refinements of each class, at most, as one class moves the others."""
+"""Largest number of refinements of each class; more than one, as one class moves the others."""
 SMALLEST_GOODPUT = 1e-12
-"""Least goodput of a class that the fluid model starves, packets/s."""
+"""Goodputs are raised to this before their logarithm is taken, packets/s."""
 
 
 class OptimisationResult(NamedTuple):
@@ -119,7 +119,10 @@ def optimise(
 
 
 def find_alpha(evaluator: Evaluator) -> OptimisationResult:
-    """Find the alpha that gives one class its target ratio, on the fluid model, then on packets."""
+    """Find the alpha that gives one class its target ratio, on the fluid model, then on packets.
+
+    Returns the network with alpha and beta (packets), and whether packets confirm the ratio.
+    """
     optimum = fluid_alpha(evaluator)
     slope = optimum.slope if optimum.reached else PROPORTIONAL
     root = packet_alpha(evaluator, evaluator.network, optimum.alpha, slope)
@@ -187,7 +190,8 @@ def search_and_refine(
 ) -> list[OptimisationResult]:
     """Search all parameters jointly, then refine alphas on packets if a ratio is wanted.
 
-    Returns one result for each evaluator, as `optimise` does.
+    There is one evaluator for each tuned class, and one result for each: the network, and whether
+    packets confirm the objective. `tune_queue` adds RED's parameters.
     """
     optimum = search_jointly(evaluators, objective, constraints, tune_queue)
     network, failures = optimum.network, dict[str, str]()
@@ -214,7 +218,10 @@ def search_jointly(
     constraints: Constraints,
     tune_queue: bool,
 ) -> JointOptimum:
-    """Best values of all parameters together, on packets and on the fluid model alone."""
+    """Best values of all parameters together, on packets and on the fluid model alone.
+
+    Alphas for ratios alone are a root of fluid runs; anything else is a nonlinear program.
+    """
     lead = evaluators[0]
     dead_bands = {one.tuned: one.dead_band for one in evaluators}
     parameters = tuned_parameters(lead.network, dead_bands, tune_queue)

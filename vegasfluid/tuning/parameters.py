@@ -36,9 +36,9 @@ __all__ += ["with_values_in_equations"]
 DEAD_BAND = 2.0
 """The usual beta - alpha, packets of window."""
 SMALLEST_WHOLE_ALPHA = 1.0
-"""Smallest alpha of a dialect that takes whole packets."""
+"""Smallest alpha (packets) to try in dialects that take whole numbers only."""
 SMALLEST_ALPHA = 0.1
-"""Smallest alpha to try in the other dialects, packets."""
+"""Smallest alpha (packets) to try in dialects that take any number."""
 SMALLEST_THRESHOLD = 1.0
 """Smallest RED threshold to try, packets."""
 SMALLEST_MAX_DROP = 0.01

@@ -35,7 +35,7 @@ from vegasfluid.tuning.space_mapping import map_to_packets, objective_values, se
 __all__ = ["Front", "FrontPoint", "pareto_front"]
 
 DEFAULT_SIZE = 8
-"""Settings on the front, at most."""
+"""Default of the largest number of settings on the front."""
 DISTINCT_DELAYS = 1.02
 """Ratio of the delays of the two ends below which they are one point."""
 

@@ -31,13 +31,13 @@ SMALLEST_SLOPE = 0.05
 """Least slope d log(ratio) / d log(alpha) by which a step is computed."""
 
 TOLERANCE = 1e-4
-"""The fluid search ends where log(ratio / target) is below this."""
+"""The search on the fluid model ends where |log(ratio / target)| is below this."""
 OVERREACH = 1.05
 """Factor by which a step exceeds what the slope asks for, so that it passes the root."""
 XTOL = 1e-4
-"""Tolerance of log(alpha) on the fluid model."""
+"""Tolerance of log(alpha) of Brent's method on the fluid model."""
 REACHED = 0.01
-"""The fluid model reaches the target within this, in log(ratio)."""
+"""The fluid model reaches the target where |log(ratio / target)| is below this."""
 PLATEAU_TOLERANCE = 0.01
 """Alphas within this of the best, in log(ratio), count as equally good."""
 PLATEAU_XTOL = 0.02

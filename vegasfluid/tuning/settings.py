@@ -11,9 +11,9 @@ from vegasfluid.run_options import check_times
 __all__ = ["DEFAULT_RUNS", "Report", "ResolvedSettings", "RunSettings", "resolve_settings"]
 
 DEFAULT_UNTIL = 200.0
-"""Simulated time of a run, s."""
+"""Default simulated time of a run, s."""
 DEFAULT_RUNS = 10
-"""Packet runs at each setting."""
+"""Default number of packet runs at each setting."""
 Report = Callable[[str], None]
 """Called with one line about each step."""
 

@@ -34,7 +34,7 @@ from vegasfluid.tuning.parameters import AlphaParameter, Parameter, whole_if_nee
 __all__ = ["SpaceMappingResult", "map_to_packets", "objective_values", "settable_values"]
 
 MAX_MEASUREMENTS = 6
-"""Settings that are measured, at most."""
+"""Largest number of settings that are measured by packet runs."""
 TRUST_RADIUS = 1.0
 """Largest distance of a setting from the one before, in logarithms."""
 PATIENCE = 2
@@ -45,7 +45,7 @@ LOSS_WEIGHT = 20.0
 """Weight of a measured loss beside the logarithm of the delay: a ratio that is 10 % off weighs as
 20 % of delay."""
 SMALLEST = 1e-12
-"""Least output that has a logarithm."""
+"""Outputs (packets/s, s, fractions) are raised to this before their logarithm is taken."""
 
 Vector = Float[np.ndarray, " parameters"]
 

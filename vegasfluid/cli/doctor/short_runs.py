@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["FLOWS", "QUEUE", "TIMEOUT", "Outcome", "print_result", "run_in_process"]
 
 FLOWS = 5
-"""Number of Vegas flows."""
+"""Number of Vegas flows in a short run."""
 ALPHA, BETA = 2, 4
 """Their thresholds, packets."""
 QUEUE = (FLOWS * (ALPHA - 1), FLOWS * (BETA + 1))
-"""Accepted range of the mean queue, packets."""
+"""Accepted range of the mean queue in a short run, packets."""
 UNTIL, WARMUP = 20.0, 10.0
 """Duration and warm-up of a run, s."""
 TIMEOUT = 600.0
