@@ -205,7 +205,7 @@ def make_evaluators(
         InvalidInput: where no class is tuned, a class cannot be, or all are.
     """
     if not names:
-        raise InvalidInput("recommend", "the number of tuned classes", "at least 1", 0)
+        raise InvalidInput("recommend", "the number of Vegas classes", "at least 1", 0)
     tuned = [tunable_class(network, name) for name in names]
     others = tuple(name for name in network.flows if name not in tuned)
     if not others:
