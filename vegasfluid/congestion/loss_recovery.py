@@ -48,12 +48,19 @@ SMALLEST_SSTHRESH = 2.0
 """Smallest window after a loss, packets (RFC 5681, equation 4)."""
 
 increase_window: Callable[[Any, int, int], None]
+"""`(flow, now, acked)`: grow `flow.cwnd` (packets) on an ACK of new packets at `now` (ps)."""
 window_after_loss: Callable[[Any, float], float]
+"""`(flow, window)`: window after a loss, packets, from the window in use."""
 window_after_mark: Callable[[Any, float], float]
+"""`(flow, window)`: window after an ECN echo, packets, from the window in use."""
 window_after_timeout: Callable[[Any, float], float]
+"""`(flow, window)`: window at which slow start ends after a timeout, packets."""
 on_rtt_sample: Callable[[Any, float], None]
+"""`(flow, rtt)`: use the RTT (ps) of a packet that was sent only once."""
 on_recovery_end: Callable[[Any], None]
+"""`(flow)`: called when a recovery ends."""
 on_restart: Callable[[Any, int], None]
+"""`(flow, now)`: called after a timeout at `now` (ps) has set the windows."""
 
 RENO, NEWRENO, SACK, FINE = 0, 1, 2, 3
 """Recovery schemes: fast recovery that ends with the first new ACK (RFC 5681), or after the last

@@ -104,7 +104,7 @@ class ReroutingWindow(NamedTuple):
         cwnd: congestion window, packets.
         slow_start: fraction of the flows that are in slow start.
         base_rtt: base RTT that the flow uses, s.
-        threshold: as in `VegasWindow`, packets.
+        threshold: smallest window after a loss, packets.
         acked: packets acknowledged, counted up to `learning`.
         backlog_delay: queueing delay of the flow's backlog when it was measured, s.
         groups_high: number of groups in a row with a high RTT.

@@ -119,11 +119,12 @@ class FluidModel:
         return TimeGrid(until, samples, step, longest)
 
     def integrate(self, grid: TimeGrid, whole: bool = False) -> dde.Solution:
-        """Solve the equations; compiled, supports `jax.vmap`, `jax.jvp` and, if `grid.aligned`,
-        `jax.grad`.
+        """Solve the equations; compiled, supports `jax.vmap` and `jax.jvp`.
+
+        It supports `jax.grad`, too, if `grid.aligned` is set.
 
         Args:
-            grid: sample times and step.
+            grid: sample times and step, s.
             whole: whether to save whole states; otherwise moments replace distributions.
 
         Returns:
@@ -264,6 +265,9 @@ def build(
             windows.
         base_rtt: base RTT with which the senders of a class start, s, by class name.
         delay_bounds: shortest and longest delay, s; required where delays are traced.
+
+    Returns:
+        The model, which can be solved, differentiated and batched.
 
     Raises:
         InvalidInput: for an unknown class in `base_rtt`.

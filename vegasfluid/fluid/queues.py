@@ -233,7 +233,7 @@ def drop_probabilities(
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> Drops:
-    """Drop and loss-signal probabilities of the packets that arrive at each hop.
+    """Drop and loss-signal probabilities, 0 to 1, of the packets that arrive at each hop.
 
     Args:
         state: state of the equations.
@@ -243,6 +243,9 @@ def drop_probabilities(
         loss_bias: relative drop probability at a full buffer, from `drop_tail_loss_bias`.
         parameters: parameters of the equations.
         structure: static structure of the equations.
+
+    Returns:
+        Both probabilities, (hops,), and the inputs of each queue discipline.
     """
     total = sum_by_queue(flows_per_hop(parameters, structure) * arriving, structure)
     length = [state.queue if aqm.counts_bytes else waiting for aqm in parameters.aqm]

@@ -54,10 +54,10 @@ def simulate_fluid(
             error is unknown.
 
     Returns:
-        A trajectory (see `vegasfluid.trajectory`). Its attribute `warnings` has one line for each
-        reason why the model may be inaccurate. Its attribute `error_estimate` has three numbers:
-        three times the largest relative change of a class's goodput, a mean queue and a link's
-        drops by the last halving of the steps.
+        A trajectory, an `xarray.Dataset` with class means and queues over time (see
+        `vegasfluid.trajectory`). Its attribute `warnings` has one line for each reason why the
+        model may be inaccurate; `error_estimate` has three numbers: three times the largest
+        relative change of a class's goodput, a mean queue and a link's drops by the last halving.
 
     Raises:
         InvalidInput: for invalid times or an unknown class.

@@ -41,12 +41,19 @@ from vegasfluid.traffic.base import NEW_CONNECTION
 __all__ = ["next_due", "reach_sender", "run_due", "run_until", "send_window"]
 
 on_ack: Callable[..., int]
+"""`(i, flow, now, acked)`: actions of the i-th congestion control for an ACK of new packets."""
 on_duplicate_ack: Callable[..., int]
+"""`(i, flow, now)`: actions of the i-th congestion control for a duplicate ACK."""
 on_timeout: Callable[..., None]
+"""`(i, flow, now)`: response of the i-th congestion control to a timeout at `now` (ps)."""
 on_ecn_echo: Callable[..., None]
+"""`(i, flow, now)`: response of the i-th congestion control to an ECN echo at `now` (ps)."""
 on_application: Callable[..., int]
+"""`(i, flow, now)`: the i-th traffic source offers packets; CONTINUED or NEW_CONNECTION."""
 on_finished: Callable[..., None]
+"""`(i, flow, now)`: response of the i-th traffic source to the last ACK of all offered packets."""
 open_connection: Callable[..., None]
+"""`(flow, initial)`: reset a flow, from its record at the start, for a new connection."""
 
 
 def transmit(sim: Any, f: int, seq: int, now: int) -> None:

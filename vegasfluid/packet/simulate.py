@@ -213,7 +213,8 @@ def simulate_packets(
             for `metrics.cov` and `metrics.hurst`; None: no bins.
 
     Returns:
-        A trajectory (see `vegasfluid.trajectory`).
+        A trajectory, an `xarray.Dataset`: windows, RTTs and counters over (time, flow_class),
+        queues over (time, link), and more (see `vegasfluid.trajectory`).
 
     Raises:
         InvalidInput: for a time or a number of samples that is out of range.

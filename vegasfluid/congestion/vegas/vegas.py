@@ -210,7 +210,7 @@ class Vegas(CongestionControl):
         return window.cwnd * (sample - window.base_rtt) / divisor
 
     def increment(self, cwnd: Any, grow: Any, backlog: Any, signals: Signals) -> Any:
-        """Growth after slow start, packets per round trip, from -1 to 1.
+        """Growth of the window after slow start, packets per round trip, from -1 to 1.
 
         Args:
             cwnd: congestion window, packets.
