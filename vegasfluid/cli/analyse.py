@@ -41,7 +41,7 @@ def run(
     certificate: Path | None,
     as_json: bool,
 ) -> bool:
-    """Analyse a model, print the result, and save the plot or certificate that is asked for.
+    """Analyse model `name`, print the result, and write the picture `plot` or the `certificate`.
 
     `ratio` is the target goodput of a flow of class `tune` over another flow's; None: 1, not
     required. Returns False if a required ratio cannot be reached.

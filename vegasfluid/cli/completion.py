@@ -75,12 +75,15 @@ def goals(incomplete: str) -> list[Item]:
 
 
 def flow_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
-    """Completions of a flow class: names in the given model, and their congestion controls."""
+    """Completions of a flow class: names in the given model that start with `incomplete`.
+
+    With their congestion controls as descriptions.
+    """
     return [(name, law) for name, law in laws_of(ctx).items() if name.startswith(incomplete)]
 
 
 def vegas_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
-    """Completions of a Vegas class: names in the model that is on the command line."""
+    """Completions of a Vegas class: names in the given model that start with `incomplete`."""
     return [(name, law) for name, law in flow_classes(ctx, incomplete) if law == "vegas"]
 
 

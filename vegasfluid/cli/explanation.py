@@ -106,7 +106,7 @@ def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
 
 
 def regime_line(why: EquilibriumTheory) -> str:
-    """Sentences on what limits the windows, and by how many per cent alpha changes them."""
+    """Sentences on what limits the windows: alpha or losses, and how much alpha changes them."""
     meaning = {
         "below saturation": "alpha limits the windows",
         "loss-dominated": "losses limit the windows more than alpha does",
@@ -214,7 +214,7 @@ def best_rule_line(result: Recommendation, why: Explanation) -> str:
 
 
 def defaults_line(result: Recommendation, why: Explanation) -> str:
-    """Sentence on goodput ratio and Jain index of packet runs with default parameters."""
+    """Sentence on a tuned flow's goodput ratio, and Jain's index, with default parameters."""
     law, means = why.defaults.law, why.defaults.packets.means()
     jain = why.recommended.packets.means()["jain_index"]
     return (

@@ -33,13 +33,13 @@ class Outputs:
     """Output files of a sweep, and the processes that work on it.
 
     Args:
-        out: Zarr store; None only with `--dry-run`.
-        to: netCDF or CSV file; None: none.
-        plot: picture; None: none.
-        metric: metric of the picture.
-        plot_over: dimensions along the axes of the picture.
-        workers: number of processes of a local cluster.
-        scheduler: address of another Dask scheduler.
+        out: Zarr store of the results; None only with `--dry-run`.
+        to: netCDF or CSV file of the results; None: none.
+        plot: file of a picture; None: none.
+        metric: name of the metric in the picture.
+        plot_over: names of the dimensions along the axes of the picture.
+        workers: number of processes of a local Dask cluster; None: one for each processor.
+        scheduler: address of another Dask scheduler; None: a local one.
         multi_host: whether this is one of the processes of a JAX job.
     """
 

@@ -18,11 +18,11 @@ Points = Mapping[str, OperatingPoint]
 
 @dataclass(frozen=True)
 class VegasParameters:
-    """Vegas parameters of one class for a system.
+    """Alpha, beta and gamma of one Vegas class, translated to a system.
 
     Args:
-        values: alpha, beta and gamma in the system's units.
-        dialect: dialect of the model.
+        values: alpha, beta and gamma as the system counts them, packets.
+        dialect: Vegas dialect of the class in the model.
         origin: how the values were obtained, as a phrase.
         translated: whether the system has another dialect than the model.
     """

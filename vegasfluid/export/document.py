@@ -20,7 +20,7 @@ class Exported:
     Args:
         format: name of the system.
         files: texts by file name; the first is the one to run.
-        vegas: parameters of each Vegas class, by its name.
+        vegas: alpha, beta and gamma (packets) of each Vegas class for the system, by its name.
         notes: differences between the system and the model, one sentence each.
     """
 

@@ -34,12 +34,12 @@ it; the offsets of `System` do not, as half a step is the same backlog in every 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Mean operating point of the flows of a class.
+    """Operating point of the flows of a class: mean RTT, window and drop probability.
 
     Args:
-        rtt_over_base: round-trip time divided by the base RTT.
+        rtt_over_base: mean round-trip time divided by the base RTT.
         cwnd: mean window, packets.
-        drop_prob: fraction of packets dropped.
+        drop_prob: fraction of packets dropped along the path, 0 to 1.
     """
 
     rtt_over_base: float

@@ -24,7 +24,7 @@ class Topology:
     """Numbered nodes of a network.
 
     Args:
-        nodes: number of nodes.
+        nodes: number of nodes, which are numbered from 0.
         links: nodes at the start and at the end of each link, by its name.
         routes: first and last node of each class's path, in the forward direction, by its name.
     """

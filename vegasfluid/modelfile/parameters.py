@@ -29,7 +29,7 @@ SUGGESTIONS = 3
 
 @dataclass(frozen=True)
 class Parameter:
-    """A numeric parameter of a network.
+    """A numeric parameter of a network, under the name and in the unit of model files.
 
     Args:
         name: name as given, such as `vegas.alpha_packets`.
@@ -37,7 +37,7 @@ class Parameter:
         owner: name of the flow class or link.
         part: part of the owner that has the parameter, such as `law`; None: the owner itself.
         field: name of the field in the value class.
-        scale: internal units per unit of the name.
+        scale: internal units per unit of the name, such as 0.001 (s per ms).
         whole: whether only whole numbers are valid; other values are rounded.
     """
 

@@ -68,9 +68,10 @@ class Explanation:
     Args:
         theory: reasons from the equilibrium; None where there is none.
         theory_missing: why there is none; empty where there is one.
-        recommended: the recommended parameters.
-        rules: the rules of thumb, by their names in `rules_of_thumb.RULES`.
-        defaults: the default parameters of the dialect.
+        recommended: packet runs with the recommended parameters.
+        rules: packet runs with the parameters of each rule of thumb, by its name in
+            `rules_of_thumb.RULES`.
+        defaults: packet runs with the default parameters of the dialect.
         drop_tail_backlog: with which one Vegas flow has half of a drop-tail link beside one Reno
             flow, packets (`analysis.closed_forms.fair_backlog`); None for other networks.
     """

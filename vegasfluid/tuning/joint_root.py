@@ -32,10 +32,10 @@ class RatioSolution(NamedTuple):
     """The best alphas found for several ratios.
 
     Args:
-        x: logarithms of the alphas.
-        distances: log(ratio / target) of each class there.
+        x: logarithms of the alphas (packets); (classes,).
+        distances: log(goodput ratio / target) of each class there; (classes,).
         converged: whether all ratios are within the tolerance.
-        evaluations: runs made in total.
+        evaluations: number of runs of the simulator in total.
     """
 
     x: Vector

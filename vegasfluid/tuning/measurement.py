@@ -104,7 +104,7 @@ class RatioSample(RatioStatistics):
     """A goodput ratio in each of several runs.
 
     Args:
-        ratios: one a run; (runs,).
+        ratios: goodput ratio in each run; (runs,).
     """
 
     ratios: Float[np.ndarray, " runs"]
@@ -117,11 +117,11 @@ class RatioSample(RatioStatistics):
 
 @dataclass(frozen=True)
 class Measurement(RatioStatistics):
-    """Results of the packet simulator for one network over several seeds.
+    """Results of packet runs of one network, one run for each of several seeds.
 
     Args:
-        runs: one summary a seed.
-        flows: goodput of every flow, packets/s, one array (flows,) a seed.
+        runs: summary of each run: `ratio`, `queueing_delay_s` and other means after the warm-up.
+        flows: goodput of every flow after the warm-up, packets/s; (flows,) for each run.
     """
 
     runs: tuple[dict[str, float], ...]

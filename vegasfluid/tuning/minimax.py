@@ -56,11 +56,11 @@ def log_alpha(law: Vegas) -> float:
 
 @dataclass
 class ScenarioBound:
-    """A scenario of the active set, and the best that any alpha achieves there.
+    """A scenario that is measured with all runs, and the best that any alpha achieves there.
 
     Args:
-        index: of the scenario.
-        evaluator: of the scenario.
+        index: of the scenario in the list of all scenarios.
+        evaluator: runs both simulators on the scenario.
         least: smallest |log(ratio / target)| that any alpha gives there.
     """
 
@@ -243,8 +243,8 @@ class MinimaxResult(NamedTuple):
     """Vegas parameters with the smallest worst-case regret over the scenarios.
 
     Args:
-        result: with the parameters in the nominal network.
-        robustness: ratios over the ranges.
+        result: with the Vegas parameters in the nominal network.
+        robustness: goodput ratios over the ranges with these parameters.
         seconds: wall time in the packet simulator, s.
     """
 

@@ -59,11 +59,11 @@ Vector = Float[np.ndarray, " scenarios"]
 
 
 class MinimaxEvaluation(NamedTuple):
-    """The fluid model's ratios at one alpha.
+    """Distances of the fluid models' goodput ratios from the target at one alpha.
 
     Args:
-        distances: log(ratio / target) in each scenario.
-        slopes: their derivatives by log(alpha).
+        distances: log(ratio / target) in each scenario; (scenarios,).
+        slopes: derivatives of the distances by log(alpha); (scenarios,).
     """
 
     distances: Vector

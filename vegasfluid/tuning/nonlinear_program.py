@@ -85,12 +85,12 @@ class NonlinearProgram:
         constraints: bounds on delay, drops, utilisation and gain margin.
         tuned: tuned class of each group, see `objectives.Rates`; (groups,).
         fair: goodput of an equal part of the link, packets/s.
-        bounds: of each parameter, in logarithms.
-        gain_margin: function that computes it from the logarithms of the parameters.
-        buffer: packets, where RED is tuned (the last three parameters): thresholds are below it.
+        bounds: smallest and largest logarithm of each parameter.
+        gain_margin: function that computes it from the logarithms of the parameters; no unit.
+        buffer: of the link, packets, where RED is tuned (its three parameters are the last ones).
         minimises_delay: whether of equally good settings that with the smallest delay is taken.
         log_gain_margin: log of the gain margin, linear near where a search begins.
-        correction: of the outputs, to those of the packet simulator.
+        correction: log(packets / fluid) of the outputs; None: the fluid's are used as they are.
         trust_radius: largest distance from the start, in logarithms; None: no limit.
     """
 

@@ -387,7 +387,7 @@ def refine_alpha(
 ) -> tuple[Network, str]:
     """Search alpha of one class on packets; returns the network with it and an empty text.
 
-    Where the search fails or violates a constraint: the given network, and why it failed.
+    Where the search fails or violates a constraint: `network` as it was, and why the search failed.
     """
     start = float(cast(Any, evaluator.law_in(network).alpha))
     root = packet_alpha(evaluator, network, start, PROPORTIONAL)

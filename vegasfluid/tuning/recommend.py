@@ -59,7 +59,7 @@ class Request(NamedTuple):
     Args:
         objective: a goodput ratio, or fairness among all flows.
         constraints: bounds on delay, drops, utilisation and gain margin.
-        tune_queue: whether RED's parameters are tuned, too.
+        tune_queue: whether RED's thresholds and max_drop are tuned, too.
         tune_gamma: whether the threshold of slow start is tuned, too.
     """
 

@@ -119,10 +119,10 @@ class FluidOptimum(NamedTuple):
 
     Args:
         alpha: packets.
-        ratio: the fluid's goodput ratio there.
+        ratio: the fluid's goodput ratio of a tuned flow to another flow there.
         slope: d log(ratio) / d log(alpha) there.
-        reached: whether the ratio is the target.
-        evaluations: fluid runs.
+        reached: whether the ratio is the target within 1 %.
+        evaluations: number of fluid runs.
     """
 
     alpha: float

@@ -22,12 +22,12 @@ class RunSettings(TypedDict, total=False):
     """Keyword arguments for the runs at each setting; all have defaults.
 
     Args:
-        until: simulated time of each run, s; 200.
+        until: simulated time of each run, s; 200 by default.
         warmup: initial time that means leave out, s; None: a quarter of the run.
-        runs: packet runs at each setting, each with another seed, at least 2; 10. More are made
-            where the confidence interval is too wide.
-        seed: the first of these seeds; 1.
-        report: called with a line about each step.
+        runs: packet runs at each setting, each with another seed, at least 2; 10 by default. More
+            are made where the confidence interval is too wide.
+        seed: the first of these seeds; 1 by default.
+        report: called with a line of text about each step.
     """
 
     until: float

@@ -69,9 +69,10 @@ class StochasticRoot:
     """The measurements of a stochastic root search, and its result.
 
     Args:
-        target: the ratio to reach.
-        samples: measured ratios, by setting.
-        best: the setting nearest to the target; another dead band must be worth it.
+        target: the goodput ratio to reach.
+        samples: measured goodput ratios of each run, by setting.
+        best: the setting with the least distance from the target, plus a small cost for each packet
+            by which its dead band differs from the usual one.
         reached: whether the target was reached.
         reason: if not, why; or which setting was missed narrowly.
     """

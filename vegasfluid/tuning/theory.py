@@ -54,7 +54,7 @@ class EquilibriumTheory:
     """Why a recommended alpha is what it is, from the mean-field equilibrium.
 
     Args:
-        alpha: packets, for which all this holds.
+        alpha: alpha of the equilibrium that all this describes, packets.
         ratio: goodput of a tuned flow over that of another, there.
         target_missed: why no alpha reaches the target in equilibrium; empty where `alpha` does.
         regime: "below saturation"; "loss-dominated" above it, as long as alpha still moves the
@@ -63,12 +63,13 @@ class EquilibriumTheory:
         window_elasticity: d log(window) / d log(alpha) at constant round-trip time and losses.
         ratio_elasticity: d log(ratio) / d log(alpha) of the whole network; None where the
             equilibrium is a set.
-        terms: that alpha is the sum of, packets, by name.
+        terms: packets by name; alpha is their sum.
         elasticities: d log(alpha) / d log of each number of the network, at a constant ratio; empty
             where alpha does not follow from the ratio.
         saturation_alpha: above which losses limit the windows more than alpha does, packets: where
             the two laws of the window cross; None without losses.
-        largest_ratio: with the largest alpha that the path can contain; None without equilibrium.
+        largest_ratio: goodput ratio with the largest alpha that the path can contain; None without
+            equilibrium.
         stability: of the equilibrium; None where the linear system does not decide it.
         stability_missing: why it does not.
     """

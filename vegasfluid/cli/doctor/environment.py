@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 def machine() -> dict[str, Any]:
-    """Versions of vegasfluid, Python and the system, processor, and number of usable cores."""
+    """JSON entries on the machine: versions, system, processor, number of usable cores."""
     affine = getattr(os, "sched_getaffinity", None)
     return {
         "vegasfluid": package_version(),
@@ -83,7 +83,7 @@ def missing(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def caches() -> list[dict[str, Any]]:
-    """Caches of compiled code: name, path, number of files, bytes, and why not writable."""
+    """JSON entries of the caches of compiled code: path, number of files, bytes, writability."""
     entries = []
     for name, folder in cache_folders().items():
         why_not = write_error(folder)

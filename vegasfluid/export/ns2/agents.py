@@ -40,7 +40,7 @@ class Agent(NamedTuple):
     Args:
         sender: OTcl class of the sender.
         receiver: OTcl class of the receiver.
-        variables: values of the sender's variables.
+        variables: values of the sender's OTcl variables, by name.
         control: the kernel's name of the congestion control, for `Agent/TCP/Linux`.
         parameters: its parameters in the kernel's units.
     """

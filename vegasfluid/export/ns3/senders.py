@@ -29,9 +29,9 @@ class Sender(NamedTuple):
     """A congestion control of ns-3.
 
     Args:
-        control: its type; empty without congestion control.
-        attributes: attributes of the type.
-        notes: differences from the model.
+        control: its ns-3 type; empty without congestion control.
+        attributes: values of the type's attributes, by name.
+        notes: differences from the model, one sentence each.
     """
 
     control: str
