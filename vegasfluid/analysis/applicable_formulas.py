@@ -92,8 +92,8 @@ def drop_tail_formulas(network: Network) -> list[ApplicableFormula]:
 
     Returns:
         For Reno alone the utilisation (a fraction). With Vegas, whose alpha counts as its backlog:
-        the lowest queue (packets), Vegas's share of the goodput (a fraction) and the fair backlogs
-        (packets). Empty for any other network.
+        the queue after a halving (packets), Vegas's share of the link (a fraction) and the fair
+        backlogs (packets). Empty for any other network.
     """
     if len(network.links) != 1 or network.link.aqm.drops_by_chance:
         return []

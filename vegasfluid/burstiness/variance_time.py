@@ -70,9 +70,10 @@ def pair_means(blocks: np.ndarray) -> np.ndarray:
 
 
 def multipliers() -> np.ndarray:
-    """Coefficients of the log variances, finest scale first, in the weighted slope; (scale,).
+    """Coefficients whose inner product with log variances is the slope of the variance-time plot.
 
-    The slope is that of log variance over log block length.
+    The plot shows log variance of block means over log block length, finest scale first; the slope
+    is a weighted least-squares fit. The coefficients have shape (scale,).
     """
     scales = np.arange(SCALES)
     return slope_weights(scales * np.log(2.0), 0.5**scales)

@@ -109,7 +109,7 @@ class RunPanels:
     def show(self, run: Recording) -> bool:
         """Plot the windows and queues (packets) of a run in place of those of the previous run.
 
-        Returns whether an axis had to be extended.
+        Returns whether a vertical axis had to be extended, after which the figure must be redrawn.
         """
         values = {"cwnd": class_means(run.network.counts, run.flows["cwnd"]), **run.links}
         extended = False

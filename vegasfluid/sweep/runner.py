@@ -113,10 +113,11 @@ Engine = Callable[[list[Chunk]], ChunkResults]
 
 
 def engine_of(sweep: Sweep, workers: int | None, scheduler: str | None) -> Engine:
-    """A function that simulates chunks with the sweep's engine, which is imported only here.
+    """The function that simulates chunks of a sweep with the sweep's engine.
 
-    `workers` and `scheduler` are for packet runs: number of processes, and address of a Dask
-    scheduler.
+    It takes a list of chunks, and yields each with its results. `workers` (number of processes) and
+    `scheduler` (address of a Dask scheduler) are for packet runs only. Engines are imported only
+    here.
     """
     if sweep.engine == "packets":
         from vegasfluid.sweep import packet_tasks

@@ -80,7 +80,11 @@ class Store:
         return int(np.sum(self._arrays["status"][self._sweep.region(chunk)] == FAILED))
 
     def write(self, chunk: Chunk, results: Results) -> None:
-        """Write the results of a chunk: metrics, reasons of failures and, last, the status.
+        """Write the results of a chunk: metrics, reasons of failures, and last each point's status.
+
+        Args:
+            chunk: index of the chunk along each axis.
+            results: results of its points.
 
         Raises:
             StoreFailed: if the files cannot be written.

@@ -136,9 +136,10 @@ def refine(model: FluidModel, estimate: Solution) -> Unknowns:
     limit = evaluate(model, flat + BEYOND_LIMITS * estimate.limit_side, clip=True).unknowns
 
     def scaled(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residual of each unknown at deviation z, divided by its scale, and the Jacobian by z.
+        """Scaled residual of each unknown at deviation z from the estimate, and Jacobian by z.
 
-        Shapes (n,) and (n, n), both in 1/s; for an unknown at a limit the distance from the limit.
+        Shapes (n,) and (n, n), both in 1/s; for an unknown at a limit its dimensionless distance
+        from it.
         """
         vector = flat + scale * z
         local = evaluate(model, vector + estimate.offset)

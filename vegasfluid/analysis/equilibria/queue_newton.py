@@ -127,9 +127,10 @@ def evaluate(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> QueuePo
 
 
 def damped_step(model: FluidModel, point: QueuePoint) -> QueuePoint | None:
-    """The queues (packets) after a Newton step, halved until it reduces the imbalance of the loads.
+    """The point after a Newton step of the queues, halved until it reduces the loads' imbalance.
 
-    Returned with their steady state and loads; None if no halving reduces the imbalance.
+    The point has the queues (packets), the steady state of the other unknowns and each link's load
+    (traffic over capacity). None if no halving reduces the imbalance.
     """
     change = newton_step(model, point)
     fraction = 1.0

@@ -108,10 +108,10 @@ def delay_margin(loci: NyquistLoci) -> Crossing | None:
 def crossings(
     loci: NyquistLoci, function: Callable[[Any], Any], strength: Callable[[Any], Any]
 ) -> list[tuple[float, complex]]:
-    """Frequencies at which a function of an eigenvalue is zero, and the eigenvalues there.
+    """Frequencies at which a function of the return ratio's eigenvalue is zero, and the eigenvalues.
 
     Args:
-        loci: the eigenvalues of the return ratio.
+        loci: the eigenvalues of the return ratio along the imaginary axis.
         function: real, of one complex number or of an array.
         strength: real, of an eigenvalue; crossings where it is largest are refined, none where it
             is negligible or negative.
