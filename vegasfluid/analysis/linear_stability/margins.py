@@ -108,7 +108,7 @@ def delay_margin(loci: NyquistLoci) -> Crossing | None:
 def crossings(
     loci: NyquistLoci, function: Callable[[Any], Any], strength: Callable[[Any], Any]
 ) -> list[tuple[float, complex]]:
-    """Frequencies at which a function of the return ratio's eigenvalue is zero, and the eigenvalues.
+    """Frequencies at which a function of a return ratio's eigenvalue is zero, and the eigenvalues.
 
     Args:
         loci: the eigenvalues of the return ratio along the imaginary axis.
