@@ -234,7 +234,7 @@ class Agreement(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and the drawing with Sphinx."""
+    """Register the directive and the drawing with Sphinx; pages may be read in parallel."""
     app.add_directive("agreement", Agreement)
     app.connect("builder-inited", draw)
     return {"parallel_read_safe": True}

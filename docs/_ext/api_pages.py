@@ -197,6 +197,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the writing of the pages with Sphinx."""
+    """Register the writing of the pages with Sphinx; pages may be read in parallel."""
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True}

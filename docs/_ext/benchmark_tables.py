@@ -21,6 +21,7 @@ __all__ = ["ROOT", "benchmarks", "document", "setup", "shown", "whole_table"]
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
+"""Folder of the stored results, a JSON document for each benchmark."""
 WORDS = {"at_least": "at least", "at_most": "at most"}
 """Words for the two forms of a target."""
 LONG = 25
@@ -161,6 +162,6 @@ class Benchmarks(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive with Sphinx."""
+    """Register the directive with Sphinx; pages may be read in parallel."""
     app.add_directive("benchmarks", Benchmarks)
     return {"parallel_read_safe": True}

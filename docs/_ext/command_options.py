@@ -53,6 +53,6 @@ class CommandOptions(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive with Sphinx."""
+    """Register the directive with Sphinx; pages may be read in parallel."""
     app.add_directive("command-options", CommandOptions)
     return {"parallel_read_safe": True}

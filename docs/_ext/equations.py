@@ -42,6 +42,7 @@ BRANCHES = Path(__file__).with_name("branches.toml")
 FAR = sp.Integer(10) ** 9
 """Initial slow-start threshold, packets: above every window."""
 QUANTITIES = {**SYMBOLS, **VEGAS, **HIGHSPEED, **SCALABLE, "C": CUBIC["cubic_c"]}
+"""Quantities of the closed forms, with their symbols, by name."""
 OWN = {
     "slow_start": r"\sigma",
     "threshold": "h",
@@ -77,6 +78,7 @@ NUMBERS |= {"arrival_rate": 900, "queue": 50}
 """Numbers of quantities that a branch in `branches.toml` leaves out (packets, s, packets/s)."""
 
 DIGITS, LARGEST_DENOMINATOR, NOTHING = 5, 1000, 1e-5
+"""Digits of a decimal, largest denominator of a fraction, and size of a fraction shown as 0."""
 
 Rates = list[tuple[str, Any]]
 """LaTeX of a derivative or a quantity, and its expression."""

@@ -44,14 +44,14 @@ def papers() -> Model:
 
 @cache
 def recommended() -> Recommendation:
-    """Result of `vegasfluid recommend weigle_feng_network2`."""
+    """Recommended parameters for network 2 of Weigle and Feng, as `vegasfluid recommend` finds."""
     model = papers()
     return vf.recommend(model.network, until=model.duration, warmup=model.warmup)
 
 
 @cache
 def small() -> vf.Network:
-    """Small network: five Vegas and five Reno flows over 20 Mbit/s."""
+    """Small network: five Vegas and five Reno flows over 20 Mbit/s, with a base RTT of 40 ms."""
     link = vf.Link(vf.mbps(20), 200, vf.Red(min_thresh=30, max_thresh=120, max_drop=0.1))
     gentle = {"base_rtt": vf.ms(40), "initial_ssthresh": 10}
     flows = {
@@ -199,7 +199,7 @@ class Gallery(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive and the drawing with Sphinx."""
+    """Register the directive and the drawing with Sphinx; pages may be read in parallel."""
     app.add_directive("gallery", Gallery)
     app.connect("builder-inited", draw)
     return {"parallel_read_safe": True}

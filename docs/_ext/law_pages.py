@@ -51,7 +51,10 @@ NOT_SHOWN = {"name", "rules", "sources", "alpha", "beta", "gamma"}
 
 
 def pages() -> dict[str, str]:
-    """All pages as Markdown, by their path below `laws/` without ending."""
+    """Pages of all congestion controls, queue disciplines and traffic sources as Markdown.
+
+    Keys are their paths below `laws/` without ending, such as `congestion/vegas`.
+    """
     return {
         f"{group}/{name}": page_of(group, kind)
         for group, laws in GROUPS.items()
@@ -323,6 +326,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the writing of the pages with Sphinx."""
+    """Register the writing of the pages with Sphinx; pages may be read in parallel."""
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True}

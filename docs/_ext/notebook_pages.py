@@ -112,7 +112,7 @@ class Notebooks(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and the listeners with Sphinx."""
+    """Register the directive and the listeners with Sphinx; pages may be read in parallel."""
     app.add_directive("notebooks", Notebooks)
     app.connect("env-get-outdated", lambda *_: ["notebooks"])  # its list is that of a folder
     app.connect("source-read", on_source_read)

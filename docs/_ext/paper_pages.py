@@ -98,7 +98,7 @@ class Citation(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directives and the writing of the pages with Sphinx."""
+    """Register the directives and the writing of the pages; pages may be read in parallel."""
     app.add_directive("paper-table", PaperTable)
     app.add_directive("citation", Citation)
     app.connect("builder-inited", write)

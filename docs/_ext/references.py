@@ -18,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 __all__ = ["Reference", "bibtex_entry", "references", "setup"]
 
 BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "references.bib"
+"""File of the bibliography."""
 LOCAL_FIELDS = ("checked", "claims", "label")
 """Fields of our own, which no BibTeX style knows."""
 VENUE_FIELDS = ("journal", "booktitle", "institution", "howpublished", "number")
@@ -35,7 +36,7 @@ class Reference(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Short name in running text, such as "Low, Peterson and Wang 2001"."""
+        """Short name without year, such as "Low, Peterson and Wang", or the field `label`."""
         if "label" in self.fields:
             return self.fields["label"]
         authors = [name.split(",")[0] for name in self.fields["author"].split(" and ")]
@@ -126,7 +127,7 @@ class References(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the role and the directive with Sphinx."""
+    """Register the role and the directive with Sphinx; pages may be read in parallel."""
     app.add_role("cite", Cite())
     app.add_directive("references", References)
     return {"parallel_read_safe": True}

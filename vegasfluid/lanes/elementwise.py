@@ -15,8 +15,7 @@ from vegasfluid.lanes.folding import fold
 __all__ = ["OPERATIONS", "convert", "operate"]
 
 Operation = Callable[..., Item]
-
-"""Writes an operation on numbers: of the builder, the parameters and the operands."""
+"""Writes an operation: maps builder, parameters of JAX's primitive and operands to its result."""
 
 FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "add_any": "fadd"}
 WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "add_any": "add"}
@@ -258,30 +257,30 @@ def whole_power(b: Builder, params: Any, x: Item) -> Item:
 
 
 def square(b: Builder, _: Any, x: Item) -> Item:
-    """The square of x."""
+    """Write the square of x."""
     return arithmetic("mul")(b, None, x, x)
 
 
 def one_minus_square(b: Builder, _: Any, x: Item) -> Item:
-    """1 - x^2 as (1 - x) (1 + x), accurate for x near 1."""
+    """Write 1 - x^2 as (1 - x) (1 + x), accurate for x near 1."""
     one = constant(1, x.dtype)
     below, above = (arithmetic(name)(b, None, one, x) for name in ("sub", "add"))
     return arithmetic("mul")(b, None, below, above)
 
 
 def power(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """The power x^y."""
+    """Write the power x^y, computed in double precision."""
     result = elementary.power(b, convert(b, x, REAL), convert(b, y, REAL))
     return convert(b, result, x.dtype)
 
 
 def reciprocal_root(b: Builder, _: Any, x: Item) -> Item:
-    """1 / sqrt(x)."""
+    """Write 1 / sqrt(x)."""
     return arithmetic("div")(b, None, constant(1, x.dtype), b.call("sqrt", x.dtype, x))
 
 
 def logistic(b: Builder, _: Any, x: Item) -> Item:
-    """1 / (1 + exp(-x))."""
+    """Write 1 / (1 + exp(-x))."""
     one = constant(1, x.dtype)
     below = arithmetic("add")(b, None, one, OPERATIONS["exp"](b, None, negated(b, None, x)))
     return arithmetic("div")(b, None, one, below)

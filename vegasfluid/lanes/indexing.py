@@ -70,7 +70,7 @@ class Indexing:
     def loaded(self, source: Stored, shape: tuple[int, ...]) -> Value:
         """A copy, with this shape, of the first elements of an array in memory.
 
-        It is in registers if it is small, else in memory of its own.
+        It is in registers if it has at most 256 elements, else in new memory.
         """
         if in_registers(shape):
             count = math.prod(shape)

@@ -232,7 +232,7 @@ class Scratch:
         Args:
             shape: shape of the array.
             dtype: type of its elements.
-            varying: whether each lane has an array of its own.
+            varying: whether lanes have separate arrays; else they share one.
         """
         width, name = self._b.width, self._b.name()
         element = stored_type(dtype)

@@ -161,6 +161,7 @@ def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ..
     function = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 
     def both(values: list[Any], pushed: list[Any]) -> list[Any]:
+        """The results for `values`, and their derivatives for the tangents `pushed`."""
         moved = [value for value, moves in zip(values, moving, strict=True) if moves]
 
         def of_moving(*given: Any) -> list[Any]:

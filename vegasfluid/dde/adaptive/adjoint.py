@@ -274,6 +274,7 @@ def _before_event(
         return event_of_step(row, eqx.combine(inputs, static), event_inputs)
 
     def cotangents() -> EventCotangents:
+        """The cotangents of what the events depend on, by one repetition of the events."""
         _, pull, read_rows = jax.vjp(event_outputs, inputs, event_inputs, has_aux=True)
         back, result = pull(jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), after))
         result = jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), result)

@@ -89,24 +89,29 @@ class Crossings(NamedTuple):
     levels: Float[Array, "sites batch"]
 
     def masked(self, values: Float[Array, "indicators batch"]) -> Array:
-        """Values of the indicators that turned negative; 1 for the others."""
+        """`values` of the event indicators that turned negative in the step; 1 for the others."""
         return jnp.where(self.wanted, values, 1.0)
 
     def mode_count(self) -> int:
-        """Number of the indicators that belong to bounds and guards, not to breaking points."""
+        """Number of the event indicators of bounds and guards; the others are of breaking points.
+        """
         return self.wanted.shape[0] - self.breaks.shape[0]
 
     def among(self, which: Bool[Array, " batch"]) -> Crossings:
-        """The crossings of the instances in `which` only."""
+        """These crossings for the instances in `which` only: no indicator of others counts."""
         return self._replace(wanted=self.wanted & which)
 
     def lags(self, read_times: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
-        """The time left until each read time passes its break, shape (sites, batch)."""
+        """The time (unit of t) until each read time passes its next break, shape (sites, batch).
+
+        Args:
+            read_times: past times read, relative to the step's start; shape (sites, batch).
+        """
         return jnp.where(self.rising, self.breaks - read_times, read_times - self.breaks)
 
     @property
     def any_crossed(self) -> Bool[Array, " batch"]:
-        """Which instances have any crossing."""
+        """Whether any event indicator turned negative in the step; shape (batch,)."""
         return jnp.any(self.wanted, axis=0)
 
 
@@ -185,9 +190,17 @@ def _half_way(
     crossings: Crossings,
     step: Array,
 ) -> Float[Array, "indicators batch"] | None:
-    """The indicators at the middle of a step, divided by their change over it; None without modes.
+    """The event indicators at the middle of a step, divided by their change over it.
 
-    They are interpolated linearly where none is near zero. Shape (indicators, batch).
+    They are interpolated linearly where none is near zero. None without bounds and guards.
+
+    Args:
+        problem: the batch.
+        context: history, and active bounds and guard signs, of the step.
+        start_values: indicators at its start, and their change in the step before.
+        trial: the attempted step.
+        crossings: the indicators at its start and end, divided by their change.
+        step: its length, shape (batch,).
     """
     mode_count = crossings.mode_count()
     if not mode_count:
@@ -212,9 +225,16 @@ def _half_way(
 def _indicators(
     problem: Problem, context: StepContext, trial: Trial, crossings: Crossings, ahead: Array
 ) -> Float[Array, "indicators batch"]:
-    """The indicators at time `ahead` after a step's start, divided by their change over the step.
+    """The event indicators at time `ahead` after a step's start, divided by their change over it.
 
     Those of bounds and guards are first, those of breaking points last; shape (indicators, batch).
+
+    Args:
+        problem: the batch.
+        context: history, and active bounds and guard signs, of the step.
+        trial: the attempted step, whose dense output gives the state.
+        crossings: the indicators' change over the step.
+        ahead: time after the step's start, shape (batch,).
     """
     y = trial.piece.at(ahead)
     evaluation = evaluate_rhs(

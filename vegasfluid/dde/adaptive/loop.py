@@ -158,7 +158,7 @@ def _progress(problem: Problem, state: State) -> Float[Array, ""]:
 
 
 def _active(problem: Problem, state: State) -> Bool[Array, " batch"]:
-    """Which instances have neither failed nor reached t1; shape (batch,)."""
+    """Which instances have neither failed nor reached t1, shape (batch,)."""
     fine = state.outcome == jnp.int32(Outcome.SUCCESS)
     return fine & (state.node.clock.until(problem.end) > 0)
 
@@ -330,7 +330,7 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
 
 
 def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Array]:
-    """The length of this attempt, shape (batch,), and whether it ends at t1.
+    """The length of this attempt (unit of t), shape (batch,), and whether it ends at t1.
 
     A step that is not much longer than its shortest lag is cut to the lag: a step that reads within
     itself needs several iterations, and all instances wait for them. With bounds or guards no step
@@ -352,7 +352,10 @@ def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Ar
 
 
 def _next_step(state: State, decision: StepDecision, result: StepResult) -> Float[Array, " batch"]:
-    """The length of the next step; a step shortened for an event does not shorten later ones."""
+    """The length of the next step (unit of t), which an earlier event does not keep short.
+
+    It is that for which the step-size controller asks, or shorter where a step is repeated.
+    """
     regular = jnp.maximum(decision.step, jnp.where(result.keep, state.uncut_step, 0.0))
     return jax.lax.stop_gradient(jnp.where(result.again > 0, result.again, regular))
 

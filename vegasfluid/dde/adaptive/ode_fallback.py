@@ -115,8 +115,8 @@ def solve_ode(
 def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
     """The `Outcome` of each instance, shape (batch,), from diffrax's result codes.
 
-    t1 before t0 and states at t0 that are not finite have outcomes of their own; other failures
-    count as NOT_FINITE.
+    t1 before t0 and states at t0 that are not finite are reported as such; other failures that have
+    no code here count as NOT_FINITE.
     """
     results = (
         (diffrax.RESULTS.max_steps_reached, Outcome.MAX_STEPS_REACHED),
