@@ -55,7 +55,10 @@ prefer_compiled_loops()
 
 
 def __getattr__(name: str) -> Any:
-    """Import the adaptive solver on first use, because importing diffrax takes a second."""
+    """The function or class `name` of the adaptive solver, imported on first use.
+
+    Importing diffrax takes a second. Other names raise `AttributeError`.
+    """
     if name not in _ADAPTIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.adaptive"), name)

@@ -71,7 +71,9 @@ def _backward(
     control: StepSizeControl,
     limits: Limits,
 ) -> Problem:
-    """The cotangents of all floats in `problem`, from those `given` of the solve's `end`."""
+    """The cotangents of all floats in `problem`, from those (`given`) of the loop's state at the
+    end.
+    """
     del perturbed, control, limits
     done = jax.lax.while_loop(
         lambda state: jnp.any(state.row > jnp.int32(0)),
@@ -113,7 +115,7 @@ class RowCotangents(NamedTuple):
 
 
 def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
-    """The initial state of the backward pass, from the cotangents `given` of the solve's end."""
+    """The state of the backward pass at t1, from the cotangents `given` of the solve's end."""
 
     def or_zero(cotangent: Array | None, value: Array) -> Array:
         return jnp.zeros_like(value) if cotangent is None else cotangent
@@ -138,7 +140,8 @@ def _row_of(table: Float[Array, "batch rows width"], row: Int32[Array, " batch"]
 
 
 def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRow:
-    """The step in row `number` of each instance; harmless numbers for row 0, of finished ones."""
+    """What the solve recorded of the step in row `number` of each instance; row 0: dummy numbers.
+    """
     n, batch = problem.y0.shape
     flat = _row_of(end.ring.pieces, number)
     coefficients = flat[3:].reshape(-1, n, batch)
@@ -362,7 +365,7 @@ def _add_to_row(
 
 
 def _masked(inputs: Any, which: Bool[Array, " batch"]) -> Any:
-    """The cotangents of a problem for the instances in `which`, zero for the others."""
+    """The cotangents `inputs` of a problem for the instances in `which`, zero for the others."""
 
     def masked_first(leaf: Array) -> Array:
         shape = (-1,) + (1,) * (leaf.ndim - 1)

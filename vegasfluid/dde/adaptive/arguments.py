@@ -46,7 +46,7 @@ class Arguments(eqx.Module):
 
     @property
     def reverse(self) -> bool:
-        """Whether the solve supports reverse-mode differentiation."""
+        """Whether the solve can be differentiated in reverse mode, as `adjoint` requests."""
         return isinstance(self.adjoint, diffrax.RecursiveCheckpointAdjoint)
 
 

@@ -82,7 +82,10 @@ def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
 
 
 def dense_pieces(problem: Problem, end: State) -> DensePieces:
-    """Dense output of a batch from the end of its solve, whose history holds all pieces."""
+    """Dense output of a batch, whose states can be evaluated at any times between t0 and t1.
+
+    `end` is the loop's state after the solve; its history must hold the pieces of all steps.
+    """
     node = end.node
     return DensePieces(
         end.ring, end.row, problem.begin, node.clock, node.y.T, problem.time_tolerance

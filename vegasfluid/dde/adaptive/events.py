@@ -93,8 +93,7 @@ class Crossings(NamedTuple):
         return jnp.where(self.wanted, values, 1.0)
 
     def mode_count(self) -> int:
-        """Number of the event indicators of bounds and guards; the others are of breaking points.
-        """
+        """Number of event indicators of bounds and guards; the others are of breaking points."""
         return self.wanted.shape[0] - self.breaks.shape[0]
 
     def among(self, which: Bool[Array, " batch"]) -> Crossings:
@@ -284,7 +283,10 @@ def locate(
     frozen = jax.lax.stop_gradient((problem, context, trial, crossings, step))
 
     def indicators(fraction: Array) -> Array:
-        """The indicators at a fraction of the step; 1 for those that did not turn negative."""
+        """The event indicators at a fraction of the step, divided by their change over it.
+
+        They are 1 for those that did not turn negative.
+        """
         problem, context, trial, crossings, step = frozen
         values = _indicators(problem, context, trial, crossings, fraction * step)
         return jax.lax.stop_gradient(crossings.masked(values))
@@ -324,7 +326,10 @@ def event_time(
 
 @event_time.defjvp
 def _event_time_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
-    """The time of an event and its derivative: minus the indicator's change over its speed."""
+    """The time of an event and its derivative: minus the indicator's change over its speed.
+
+    `primals` and `tangents` are the arguments of `event_time` and their derivatives.
+    """
     *_, first, ahead = primals
 
     def indicator(*inputs: Any) -> Array:

@@ -208,7 +208,7 @@ def _begin(problem: Problem, control: StepSizeControl, limits: Limits, times: Ar
 
 
 def blank_entry(problem: Problem, node: Node) -> Entry:
-    """A tape entry of a step of length zero, which defines the shapes and dtypes of the tape."""
+    """A tape entry of a step of length zero of each instance, for the shapes of the tape."""
     zero, interval = (
         jnp.zeros_like(problem.end),
         node.start_values.active_breaks.interval(node.clock),

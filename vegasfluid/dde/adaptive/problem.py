@@ -174,7 +174,7 @@ def evaluate_rhs(
     def one(
         ring: Ring, last: Array, instance: InstanceContext, point: EvaluationPoint
     ) -> Evaluation:
-        """The evaluation of one instance."""
+        """The right-hand side of one instance, with its reads of the history."""
         return evaluate_rhs_one(
             problem.equation, Track(ring, size, last), instance, point, with_guards
         )
