@@ -333,7 +333,7 @@ class Arrays(Indexing):
         return self.joined("add", [operate(self.b, "mul", None, dtype, x, y) for x, y in pairs])
 
     def starts(self, places: Sequence[Value], bounds: Sequence[int]) -> list[Item]:
-        """The start indices of a slice, clipped from 0 to `bounds` so that it is in the array."""
+        """The start indices of a slice, clipped to 0 and `bounds` so that it is in the array."""
         starts = []
         for place, bound in zip(places, bounds, strict=True):
             item = as_index(self.b, self.registers(place).items[0])

@@ -49,37 +49,37 @@ def checked(x: Item) -> None:
 
 
 def add(b: Builder, x: Item, y: Item) -> Item:
-    """Write the sum x + y of doubles, which LLVM may fuse with a product."""
+    """Write the sum x + y of doubles, which LLVM may fuse with a product; return the result."""
     return b.apply("fadd contract {r} {0}, {1}", REAL, x, y)
 
 
 def sub(b: Builder, x: Item, y: Item) -> Item:
-    """Write the difference x - y of doubles, which LLVM may fuse with a product."""
+    """Write the difference x - y of doubles, which LLVM may fuse with a product; return it."""
     return b.apply("fsub contract {r} {0}, {1}", REAL, x, y)
 
 
 def mul(b: Builder, x: Item, y: Item) -> Item:
-    """Write the product x y of doubles, which LLVM may fuse with a sum."""
+    """Write the product x y of doubles, which LLVM may fuse with a sum; return the result."""
     return b.apply("fmul contract {r} {0}, {1}", REAL, x, y)
 
 
 def div(b: Builder, x: Item, y: Item) -> Item:
-    """Write the quotient x / y of doubles."""
+    """Write the quotient x / y of doubles; return the result."""
     return b.apply("fdiv {r} {0}, {1}", REAL, x, y)
 
 
 def less(b: Builder, x: Item, y: Item) -> Item:
-    """Write the comparison x < y of doubles; false if either is nan."""
+    """Write the comparison x < y of doubles, false if either is nan; return the result."""
     return b.apply("fcmp olt {t0} {0}, {1}", BOOL, x, y)
 
 
 def choose(b: Builder, condition: Item, yes: Item, no: Item) -> Item:
-    """Write a selection: `yes` where the condition holds, else `no`."""
+    """Write a selection, `yes` where the condition holds, else `no`; return the result."""
     return b.apply("select {t0} {0}, {t1} {1}, {t2} {2}", yes.dtype, condition, yes, no)
 
 
 def polynomial(b: Builder, x: Item, coefficients: list[float]) -> Item:
-    """Write a polynomial in x by Horner's rule; its coefficients are in ascending order."""
+    """Write a polynomial in x with coefficients in ascending order; return its value."""
     total = real(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         total = add(b, mul(b, total, x), real(coefficient))
@@ -87,21 +87,21 @@ def polynomial(b: Builder, x: Item, coefficients: list[float]) -> Item:
 
 
 def power_of_two(b: Builder, exponent: Item) -> Item:
-    """Write 2 to the power of a 64-bit integer from -1022 to 1023, as a double."""
+    """Write 2 to the power of a 64-bit integer from -1022 to 1023, as a double; return it."""
     biased = b.apply("add {r} {0}, {1}", INDEX, exponent, whole(1023))
     bits = b.apply("shl {r} {0}, {1}", INDEX, biased, whole(52))
     return b.apply("bitcast {t0} {0} to {r}", REAL, bits)
 
 
 def reduced(b: Builder, x: Item) -> tuple[Item, Item]:
-    """Write the integer k and the double r, at most ln(2) / 2 in size, with x = k ln 2 + r."""
+    """Write and return k, an integer, and r, at most ln(2) / 2 in size, with x = k ln 2 + r."""
     k = b.call("rint", REAL, mul(b, x, real(1 / math.log(2))))
     r = sub(b, x, mul(b, k, real(LN2_HIGH)))
     return b.apply("fptosi {t0} {0} to {r}", INDEX, k), sub(b, r, mul(b, k, real(LN2_LOW)))
 
 
 def exp(b: Builder, x: Item) -> Item:
-    """Write the exponential function of a double."""
+    """Write the exponential function of a double; return the result."""
     checked(x)
     high = choose(b, less(b, real(HIGHEST), x), real(HIGHEST), x)
     bounded = choose(
@@ -116,7 +116,7 @@ def exp(b: Builder, x: Item) -> Item:
 
 
 def expm1(b: Builder, x: Item) -> Item:
-    """Write exp(x) - 1 of a double, accurate for small x too."""
+    """Write exp(x) - 1 of a double, accurate for small x too; return the result."""
     checked(x)
     near = mul(b, x, polynomial(b, x, [1 / math.factorial(n + 1) for n in range(TERMS_EXP)]))
     small = less(b, b.call("fabs", REAL, x), real(SMALL))
@@ -124,7 +124,7 @@ def expm1(b: Builder, x: Item) -> Item:
 
 
 def log(b: Builder, x: Item) -> Item:
-    """Write the natural logarithm of a double: -infinity at 0, nan below 0."""
+    """Write the natural logarithm of a double, -infinity at 0, nan below 0; return the result."""
     checked(x)
     tiny = less(b, x, real(SUBNORMAL))
     scaled = choose(b, tiny, mul(b, x, real(2.0**SHIFT)), x)
@@ -152,7 +152,7 @@ def log(b: Builder, x: Item) -> Item:
 
 
 def log1p(b: Builder, x: Item) -> Item:
-    """Write log(1 + x) of a double, accurate for small x too."""
+    """Write log(1 + x) of a double, accurate for small x too; return the result."""
     checked(x)
     u = b.apply("fadd {r} {0}, {1}", REAL, x, real(1.0))
     above = b.apply("fsub {r} {0}, {1}", REAL, u, real(1.0))
@@ -162,7 +162,7 @@ def log1p(b: Builder, x: Item) -> Item:
 
 
 def power(b: Builder, x: Item, y: Item) -> Item:
-    """Write the power x^y of doubles.
+    """Write the power x^y of doubles; return the result.
 
     Its relative error is a few times 1e-16 times the size of y log x. A negative x with a
     fractional y gives nan.
@@ -183,7 +183,7 @@ def power(b: Builder, x: Item, y: Item) -> Item:
 
 
 def cbrt(b: Builder, x: Item) -> Item:
-    """Write the cube root of a double: a power, and one step of Newton's method."""
+    """Write the cube root of a double, a power and one step of Newton's method; return it."""
     checked(x)
     size = b.call("fabs", REAL, x)
     root = exp(b, mul(b, log(b, size), real(1 / 3)))
@@ -196,7 +196,7 @@ def cbrt(b: Builder, x: Item) -> Item:
 
 
 def tanh(b: Builder, x: Item) -> Item:
-    """Write the hyperbolic tangent of a double."""
+    """Write the hyperbolic tangent of a double; return the result."""
     checked(x)
     size = b.call("fabs", REAL, x)
     twice = choose(b, less(b, size, real(20.0)), add(b, size, size), real(40.0))

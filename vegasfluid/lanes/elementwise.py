@@ -55,7 +55,7 @@ def signedness(item: Item) -> str:
 
 
 def arithmetic(name: str) -> Operation:
-    """A writer of JAX's operation `name`: add, add_any, sub, mul or div."""
+    """A function that writes JAX's operation `name`: add, add_any, sub, mul or div."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x):
@@ -70,7 +70,7 @@ def arithmetic(name: str) -> Operation:
 
 
 def by_constant(name: str) -> Operation:
-    """A writer of integer `div` or `rem` by a constant that is neither 0 nor -1."""
+    """A function that writes integer `div` or `rem` by a constant that is neither 0 nor -1."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x) or y.value is None or int(y.value) in (0, -1):
@@ -81,12 +81,12 @@ def by_constant(name: str) -> Operation:
 
 
 def bitwise(name: str) -> Operation:
-    """A writer of JAX's operation `name`, bitwise: and, or, xor."""
+    """A function that writes JAX's operation `name`, bitwise: and, or, xor."""
     return lambda b, _, x, y: b.apply(f"{BITS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
 
 def comparison(name: str) -> Operation:
-    """A writer of JAX's comparison `name`: lt, le, gt, ge, eq or ne; only ne is true of nan."""
+    """A function that writes JAX's comparison `name`: lt, le, gt, ge, eq or ne (true of nan)."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         ordered, plain = COMPARED[name]
@@ -99,7 +99,7 @@ def comparison(name: str) -> Operation:
 
 
 def extreme(ordered: str, plain: str) -> Operation:
-    """A writer of the larger ("gt") or smaller ("lt") of two numbers; nan if either is nan."""
+    """A function that writes the larger ("gt") or smaller ("lt") of two numbers, or nan."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if x.dtype == BOOL:
@@ -147,12 +147,12 @@ def chosen_extreme(b: Builder, which: Item, no: Item, yes: Item) -> Item | None:
 
 
 def shift(name: str) -> Operation:
-    """A writer of JAX's shift `name`, of an integer by less than its number of bits."""
+    """A function that writes JAX's shift `name`, of an integer by less than its number of bits."""
     return lambda b, _, x, y: b.apply(f"{SHIFTS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
 
 def rounding(name: str) -> Operation:
-    """A writer of JAX's operation `name` on one number: floor, ceil, sqrt or abs."""
+    """A function that writes JAX's operation `name` on one number: floor, ceil, sqrt or abs."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         if not is_float(x):
@@ -167,13 +167,13 @@ def rounding(name: str) -> Operation:
 
 
 def nearest(b: Builder, params: Any, x: Item) -> Item:
-    """Round to a whole number, with halves to even or away from zero, as `params` say."""
+    """Write x rounded to a whole number, as `params` say for halves; return the result."""
     even = params["rounding_method"] == jax.lax.RoundingMethod.TO_NEAREST_EVEN
     return b.call("roundeven" if even else "round", x.dtype, x)
 
 
 def trigonometric(name: str) -> Operation:
-    """A writer of the sine or cosine (`name`) from the C library, which GPUs lack."""
+    """A function that writes the sine or cosine (`name`) from the C library, which GPUs lack."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         if b.gpu:
@@ -184,7 +184,7 @@ def trigonometric(name: str) -> Operation:
 
 
 def elementary_function(name: str) -> Operation:
-    """A writer of `name` of `elementary`, computed in double precision, in the number's type."""
+    """A function that writes `name` of `elementary` in double precision, for any float."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         return convert(b, FUNCTIONS[name](b, convert(b, x, REAL)), x.dtype)
@@ -193,7 +193,7 @@ def elementary_function(name: str) -> Operation:
 
 
 def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """Write whether x is before y in sorted order, with nan last."""
+    """Write whether x is before y in sorted order, with nan last; return the result."""
     if not is_float(x):
         return comparison("lt")(b, _, x, y)
     less = comparison("lt")(b, _, x, y)
@@ -204,19 +204,19 @@ def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
 
 
 def negated(b: Builder, _: Any, x: Item) -> Item:
-    """Write the number with its sign changed."""
+    """Write the number with its sign changed; return the result."""
     if is_float(x):
         return b.apply("fneg {t0} {0}", x.dtype, x)
     return b.apply("sub {r} {0}, {1}", x.dtype, constant(0, x.dtype), x)
 
 
 def inverted(b: Builder, _: Any, x: Item) -> Item:
-    """Write the logical not of a truth value, or the bitwise not of an integer."""
+    """Write the logical not of a truth value, or the bitwise not of an integer; return it."""
     return b.apply("xor {r} {0}, {1}", x.dtype, x, constant(x.dtype == BOOL or -1, x.dtype))
 
 
 def sign(b: Builder, _: Any, x: Item) -> Item:
-    """Write the sign of a number: -1, 0, 1 or nan."""
+    """Write the sign of a number: -1, 0, 1 or nan; return the result."""
     zero, one = constant(0, x.dtype), constant(1, x.dtype)
     above = comparison("gt")(b, _, x, zero)
     below = comparison("lt")(b, _, x, zero)
@@ -225,7 +225,7 @@ def sign(b: Builder, _: Any, x: Item) -> Item:
 
 
 def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
-    """Write the case that a truth value (false: the first) or an integer selects."""
+    """Write the case that a truth value (false: the first) or an integer selects; return it."""
     if which.value is not None:
         return cases[int(which.value)]
     if which.dtype == BOOL:
@@ -242,7 +242,7 @@ def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
 
 
 def whole_power(b: Builder, params: Any, x: Item) -> Item:
-    """Write x to the integer power `params["y"]`, by repeated squaring."""
+    """Write x to the integer power `params["y"]`, by repeated squaring; return the result."""
     multiply, exponent = arithmetic("mul"), abs(params["y"])
     product, square = None, x
     while exponent:
@@ -257,48 +257,48 @@ def whole_power(b: Builder, params: Any, x: Item) -> Item:
 
 
 def square(b: Builder, _: Any, x: Item) -> Item:
-    """Write the square of x."""
+    """Write the square of x; return the result."""
     return arithmetic("mul")(b, None, x, x)
 
 
 def one_minus_square(b: Builder, _: Any, x: Item) -> Item:
-    """Write 1 - x^2 as (1 - x) (1 + x), accurate for x near 1."""
+    """Write 1 - x^2 as (1 - x) (1 + x), accurate for x near 1; return the result."""
     one = constant(1, x.dtype)
     below, above = (arithmetic(name)(b, None, one, x) for name in ("sub", "add"))
     return arithmetic("mul")(b, None, below, above)
 
 
 def power(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """Write the power x^y, computed in double precision."""
+    """Write the power x^y, computed in double precision; return the result."""
     result = elementary.power(b, convert(b, x, REAL), convert(b, y, REAL))
     return convert(b, result, x.dtype)
 
 
 def reciprocal_root(b: Builder, _: Any, x: Item) -> Item:
-    """Write 1 / sqrt(x)."""
+    """Write 1 / sqrt(x); return the result."""
     return arithmetic("div")(b, None, constant(1, x.dtype), b.call("sqrt", x.dtype, x))
 
 
 def logistic(b: Builder, _: Any, x: Item) -> Item:
-    """Write 1 / (1 + exp(-x))."""
+    """Write 1 / (1 + exp(-x)); return the result."""
     one = constant(1, x.dtype)
     below = arithmetic("add")(b, None, one, OPERATIONS["exp"](b, None, negated(b, None, x)))
     return arithmetic("div")(b, None, one, below)
 
 
 def finite(b: Builder, _: Any, x: Item) -> Item:
-    """Write whether x is finite: neither infinite nor nan."""
+    """Write whether x is finite: neither infinite nor nan; return the result."""
     size = b.call("fabs", x.dtype, x)
     return b.apply("fcmp olt {t0} {0}, {1}", BOOL, size, constant(np.inf, x.dtype))
 
 
 def clamp(b: Builder, _: Any, low: Item, x: Item, high: Item) -> Item:
-    """Write the number x clipped to the bounds `low` and `high`."""
+    """Write the number x clipped to the bounds `low` and `high`; return the result."""
     return OPERATIONS["min"](b, None, OPERATIONS["max"](b, None, x, low), high)
 
 
 def convert(b: Builder, x: Item, dtype: Any) -> Item:
-    """Write the number x converted to the NumPy type `dtype`."""
+    """Write the number x converted to the NumPy type `dtype`; return the result."""
     dtype = np.dtype(dtype)
     if dtype == x.dtype:
         return x
@@ -326,7 +326,7 @@ def convert(b: Builder, x: Item, dtype: Any) -> Item:
 
 
 def converted(b: Builder, params: Any, x: Item) -> Item:
-    """Write the number converted to the type `params["new_dtype"]`."""
+    """Write the number converted to the type `params["new_dtype"]`; return the result."""
     return convert(b, x, params["new_dtype"])
 
 

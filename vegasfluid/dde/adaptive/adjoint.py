@@ -71,9 +71,7 @@ def _backward(
     control: StepSizeControl,
     limits: Limits,
 ) -> Problem:
-    """The cotangents of all floats in `problem`, from those (`given`) of the loop's state at the
-    end.
-    """
+    """The cotangents of all floats in `problem`, from those (`given`) of the solve's `end`."""
     del perturbed, control, limits
     done = jax.lax.while_loop(
         lambda state: jnp.any(state.row > jnp.int32(0)),
@@ -140,8 +138,7 @@ def _row_of(table: Float[Array, "batch rows width"], row: Int32[Array, " batch"]
 
 
 def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRow:
-    """What the solve recorded of the step in row `number` of each instance; row 0: dummy numbers.
-    """
+    """What the solve recorded of the step in row `number` of each instance; dummies for row 0."""
     n, batch = problem.y0.shape
     flat = _row_of(end.ring.pieces, number)
     coefficients = flat[3:].reshape(-1, n, batch)

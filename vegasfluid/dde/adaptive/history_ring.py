@@ -67,8 +67,7 @@ class Ring(NamedTuple):
         return self.pieces.shape[-2]
 
     def slot(self, row: Index) -> Index:
-        """The slot of each row: its number modulo the ring's rows (rounded up to a power of two).
-        """
+        """The slot of each row: its number modulo the rows, rounded up to a power of two."""
         return row & jnp.int32((1 << (self.rows - 1).bit_length()) - 1)
 
     def write(self, row: Int32[Array, " batch"], piece: Piece) -> Ring:
