@@ -344,10 +344,10 @@ def summarise(run: xr.Dataset, network: Network) -> dict[str, Any]:
         network: the simulated network; its packet size converts packets/s to Mbit/s.
 
     Returns:
-        `classes`: by name, `count` and per flow `goodput_packets_per_s`, `goodput_mbps`,
-        `cwnd_packets`, `rtt_s`, `retransmit_share`, and `timeouts` of all flows.
-        `links`: by name, `utilisation`, `queue_packets`, `queueing_delay_s`, `drop_share`.
-        `jain_index`: fairness among all flows.
+        A dictionary. `classes` has by name `count`, per flow `goodput_packets_per_s`,
+        `goodput_mbps`, `cwnd_packets`, `rtt_s`, `retransmit_share`, and `timeouts` of all flows.
+        `links` has by name `utilisation`, `queue_packets`, `queueing_delay_s`, `drop_share`.
+        `jain_index` is that of all flows.
     """
     one_mbps = mbps(1.0, network.packet_bytes)
     columns = {

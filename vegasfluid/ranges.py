@@ -62,5 +62,5 @@ class Range(Value):
 
     @property
     def nominal(self) -> float:
-        """Median, in the unit of the range: its middle, or for `log_uniform` sqrt(low high)."""
+        """Median in the unit of the range, its middle or for `log_uniform` sqrt(low high)."""
         return self.at(0.5)

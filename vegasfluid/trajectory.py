@@ -117,7 +117,7 @@ class Recording(NamedTuple):
             warmup: time at the start that is left out, s; counters are interpolated linearly there.
 
         Returns:
-            Totals with all fields: by class, by flow (`flow_delivered`) and by queue.
+            Totals with all fields, by class, by flow (`flow_delivered`) and by queue.
         """
         counts = self.network.counts
         after, weight = interpolation_position(self.times, warmup)

@@ -101,7 +101,7 @@ class QueueDiscipline(Value):
 
     @property
     def upper_threshold(self) -> Real | None:
-        """Average queue above which drops are no longer random, packets; None: no threshold."""
+        """Average queue above which drops are no longer random, packets, or None."""
         return None
 
     @property

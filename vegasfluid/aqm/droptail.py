@@ -152,5 +152,5 @@ class DropTail(QueueDiscipline):
 
     @property
     def rule(self) -> AdmissionRule:
-        """The packet simulator's rule: admit every packet; the link drops at a full buffer."""
+        """The packet simulator's rule, which admits every packet; links drop at a full buffer."""
         return AdmissionRule(decide)

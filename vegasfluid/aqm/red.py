@@ -312,7 +312,7 @@ class Red(QueueDiscipline):
 
     @property
     def rule(self) -> AdmissionRule:
-        """The packet simulator's rule, as in ns-2.35: admits, marks or drops an arriving packet."""
+        """The packet simulator's rule of ns-2.35, which admits, marks or drops a packet."""
         return AdmissionRule(decide, state={"above": 0, "adapted_at": 0})
 
     def packet_parameters(self) -> dict[str, float]:

@@ -194,7 +194,7 @@ class CongestionControl(Value):
             signals: what the sender observes, of the same shape.
 
         Returns:
-            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
+            d(window)/dt, each field in its unit per second (`cwnd` in packets/s).
         """
 
     @abstractmethod
@@ -229,7 +229,7 @@ class CongestionControl(Value):
             signals: what the senders observe, of the same shape.
 
         Returns:
-            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
+            d(window)/dt, each field in its unit per second (`cwnd` in packets/s).
         """
         return self.with_losses(window, self.growth(window, signals), signals)
 
@@ -263,7 +263,7 @@ class CongestionControl(Value):
     @property
     @abstractmethod
     def rules(self) -> PacketRules:
-        """The packet simulator's rules: functions on a flow's record for ACKs and losses."""
+        """The packet simulator's rules, functions on a flow's record for ACKs and losses."""
 
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that `rules` reads from the flow's record, by field name.

@@ -261,7 +261,7 @@ class Cubic(EpochCongestionControl):
 
         The mean of the slope 3 C (t - K)^2 is 3 C ((s - K)^2 + v), with the mean s and the variance
         v of the ages t. As ages and windows are correlated, only a fraction of v is used.
-        Each field is in its unit per second (`cwnd`: packets/s).
+        Each field is in its unit per second (`cwnd` in packets/s).
         """
         fraction, reno_increase = self.closure(signals.loss_process)
         variance = smooth.positive_part(window.squared - window.elapsed**2)
@@ -313,7 +313,7 @@ class Cubic(EpochCongestionControl):
             reno_increase: growth of the Reno-friendly window, packets per round trip.
 
         Returns:
-            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
+            d(window)/dt, each field in its unit per second (`cwnd` in packets/s).
         """
         stop = leaves_slow_start(window.cwnd, signals)
         doubling = window.slow_start * (1 - stop)
@@ -356,7 +356,7 @@ class Cubic(EpochCongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet simulator's rules of RFC 9438: functions on a flow's record."""
+        """The packet simulator's rules of RFC 9438, functions on a flow's record."""
         return PacketRules(
             increase_window,
             window_after_loss,

@@ -143,7 +143,7 @@ class HighSpeed(CongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet simulator's rules of RFC 3649: functions on a flow's record."""
+        """The packet simulator's rules of RFC 3649, functions on a flow's record."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:

@@ -124,7 +124,7 @@ class PacketRules:
 
     @property
     def on_ack(self) -> Handler:
-        """Function `(flow, now, acked) -> int` for an ACK of new packets: the sender's actions.
+        """Function `(flow, now, acked) -> int` that returns the actions for an ACK of new packets.
 
         `now` is in ps; the actions are a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
         """
@@ -132,7 +132,7 @@ class PacketRules:
 
     @property
     def on_duplicate_ack(self) -> Handler:
-        """Function `(flow, now) -> int` for a duplicate ACK: the sender's actions.
+        """Function `(flow, now) -> int` that returns the sender's actions for a duplicate ACK.
 
         `now` is in ps; the actions are a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
         """
@@ -169,7 +169,7 @@ class PacketRules:
 
     @property
     def recovery_number(self) -> int:
-        """Number of the recovery scheme in the flow record: RENO, NEWRENO, SACK or FINE."""
+        """Number of the recovery scheme in the flow record, RENO, NEWRENO, SACK or FINE."""
         return loss_recovery.RECOVERY_NUMBERS[self.recovery]
 
     @property

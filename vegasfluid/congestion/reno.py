@@ -90,7 +90,7 @@ class Reno(CongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet simulator's rules of RFC 5681: functions on a flow's record."""
+        """The packet simulator's rules of RFC 5681, functions on a flow's record."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:

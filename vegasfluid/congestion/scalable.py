@@ -119,7 +119,7 @@ class Scalable(CongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet simulator's rules of Kelly's paper: functions on a flow's record."""
+        """The packet simulator's rules of Kelly's paper, functions on a flow's record."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:

@@ -164,7 +164,7 @@ class VegasRerouting(CongestionControl):
 
     @property
     def plain(self) -> Vegas:
-        """Vegas of ns-2 with the same alpha, beta, gamma and softness: no detection of routes."""
+        """Vegas of ns-2 with the same alpha, beta, gamma and softness, but no route detection."""
         return Vegas(self.alpha, self.beta, self.gamma, dialect="ns2", softness=self.softness)
 
     def init(self, cwnd: Any, rtt: Any) -> ReroutingWindow:
@@ -209,7 +209,7 @@ class VegasRerouting(CongestionControl):
         """Mean rate of change of the state of a group of flows, by growth and by losses.
 
         As for Vegas, a fraction of the flows recovers from losses, and the others are at
-        equilibrium. Each field is in its unit per second (`cwnd`: packets/s).
+        equilibrium. Each field is in its unit per second (`cwnd` in packets/s).
         """
         plain = self.plain
         backlog = plain.backlog(_as_vegas(window), signals)
@@ -263,7 +263,7 @@ class VegasRerouting(CongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet simulator's rules: Vegas of ns-2, with detection of longer routes."""
+        """The packet simulator's rules, those of Vegas in ns-2 with detection of longer routes."""
         vegas = NS2.rules
         return replace(
             vegas,

@@ -66,7 +66,7 @@ def difference(one: Recording, other: Recording, warmup: float) -> Error:
 
 
 def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> float:
-    """The largest of |`one` - `other`| divided by the larger of |`other`| and `least`.
+    """Largest difference of `one` from `other`, relative to `other` or `least`, if larger.
 
     All three arrays have one unit and shape; the result has no unit.
     """

@@ -73,7 +73,7 @@ class EpochMesh(NamedTuple):
 
     @property
     def recovery_cells(self) -> int:
-        """Number of cells for flows in recovery: one for each type of epoch and loss window."""
+        """Number of cells for flows in recovery, one for each type of epoch and loss window."""
         return len(KINDS) * self.shape[1]
 
     def states(self, law: EpochCongestionControl, shared: LawState, rtt: PerGroup) -> LawState:

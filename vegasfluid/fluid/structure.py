@@ -87,7 +87,7 @@ class FluidStructure(NamedTuple):
 
     @property
     def has_ack_hops(self) -> bool:
-        """Whether ACKs wait in queues: data flow in both directions."""
+        """Whether ACKs wait in queues, as data flow in both directions."""
         return any(hop.is_ack for hop in self.hops)
 
     @property

@@ -213,7 +213,7 @@ def simulate_packets(
             for `metrics.cov` and `metrics.hurst`; None: no bins.
 
     Returns:
-        A trajectory, an `xarray.Dataset`: windows, RTTs and counters over (time, flow_class),
+        A trajectory, an `xarray.Dataset` with windows, RTTs and counters over (time, flow_class),
         queues over (time, link), and more (see `vegasfluid.trajectory`).
 
     Raises:

@@ -111,7 +111,7 @@ class TrafficSource(Value):
     @property
     @abstractmethod
     def rules(self) -> SourceRules:
-        """The packet simulator's rules: when an application offers packets to TCP, and how many."""
+        """The packet simulator's rules, when an application offers packets to TCP, and how many."""
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """Numbers that `rules` reads from the flow record, by field name.

@@ -128,7 +128,7 @@ class Sessions(TrafficSource):
 
     @property
     def rules(self) -> SourceRules:
-        """The packet simulator's functions: when a session comes, and what follows its last ACK.
+        """The packet simulator's functions for when a session comes, and what follows its last ACK.
 
         A session offers all packets of a transfer of random size at once, over a new connection.
         The next one comes a random gap after the last ACK. If `overlapping`, sessions come

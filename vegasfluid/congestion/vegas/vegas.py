@@ -123,7 +123,7 @@ class Vegas(CongestionControl):
 
     @property
     def label(self) -> str:
-        """Name for tables and plots: `vegas`, and the dialect."""
+        """Name for tables and plots, `vegas` with the dialect."""
         return f"{self.name}, {self.dialect}"
 
     @property
@@ -239,7 +239,7 @@ class Vegas(CongestionControl):
     def drift(self, window: VegasWindow, signals: Signals) -> VegasWindow:
         """Mean rate of change of flows that recover from losses and of flows at equilibrium.
 
-        Each field is in its unit per second (`cwnd`: packets/s); losses are included.
+        Each field is in its unit per second (`cwnd` in packets/s); losses are included.
         """
         backlog = self.backlog(window, signals)
         growth = self.derivative(window, signals, backlog, self.recovering_fraction(backlog))
@@ -270,7 +270,7 @@ class Vegas(CongestionControl):
             grow: fraction of the flows that grow.
 
         Returns:
-            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
+            d(window)/dt, each field in its unit per second (`cwnd` in packets/s).
         """
         implementation = self.implementation
         reached = leaves_slow_start(window.cwnd, signals)
@@ -330,7 +330,7 @@ class Vegas(CongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet simulator's rules of the dialect: functions on a flow's record."""
+        """The packet simulator's rules of the dialect, functions on a flow's record."""
         return self.implementation.rules
 
     def packet_parameters(self) -> dict[str, float]:
