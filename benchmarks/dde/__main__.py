@@ -19,7 +19,7 @@ from benchmarks.harness import Figures, run
 
 
 def measure(full: bool) -> Figures:
-    """Everything, in an order in which what is compiled once serves later."""
+    """Return all figures, in an order that reuses compiled programs."""
     jax.config.update("jax_enable_x64", True)
     one_core()
     figures = Figures()
@@ -40,14 +40,14 @@ def measure(full: bool) -> Figures:
 
 
 def against_others(figures: Figures) -> None:
-    """One run, ours and theirs."""
-    there = single.installed("jitcdde")
+    """Add single runs of our solver and of other solvers."""
+    with_jitcdde = single.installed("jitcdde")
     for name, error, at_least in single.WANTED:
-        if there:
+        if with_jitcdde:
             single.add_jitcdde(figures, name, error, at_least)
         else:
             single.add_single(figures, name, error)
-    if there:
+    if with_jitcdde:
         single.add_jitcdde(figures, "C", 4e-4, 1.0, smoothed=True)
     if single.installed("ddeint"):
         single.add_ddeint(figures)

@@ -1,4 +1,4 @@
-"""Batches of different instances, compared with JiTCDDE, which solves one after the other.
+"""Batches of different instances, compared with JiTCDDE, which solves them one by one.
 
 Problem C has many events, problem A none.
 """
@@ -35,18 +35,32 @@ __all__ = [
 ]
 
 ERROR = 4e-4
-SMOOTH_ERROR, SMOOTH_RTOL = 2e-7, 1e-9
-"""Of A, which is chaotic: some instances magnify errors far more than JiTCDDE's one."""
+"""Largest error of C, relative."""
+SMOOTH_ERROR = 2e-7
+"""Largest error of A, relative."""
+SMOOTH_RTOL = 1e-9
+"""Tolerance of A, which is chaotic: some instances amplify errors far more than JiTCDDE's one."""
 STATES = len(RENO_RED.y0)
-METHOD, RTOL = "Tsit5", 3e-6
-CHUNK, ROWS = 1, 256
-"""The default with events; `add_settings` tries others."""
+"""Number of states of C."""
+METHOD = "Tsit5"
+"""Runge-Kutta method."""
+RTOL = 3e-6
+"""Tolerance of C, relative and absolute."""
+CHUNK = 1
+"""Instances that are solved together, the default with events; `add_settings` tries others."""
+ROWS = 256
+"""History capacity, steps."""
 SAMPLE = 64
+"""Number of instances whose error is measured."""
 SEED = 11
+"""Seed of the instances."""
 
 
 def instances(count: int) -> Red:
-    """Links that differ in flows, delay and RED's slope; the first are the same for any count."""
+    """Return links that differ in flows, delay and RED's slope, as arrays (count,).
+
+    The first ones are the same for any count.
+    """
     random = np.random.default_rng(SEED)
     flows, delay, slope = random.uniform(size=(count, 3)).T
     changed = {
@@ -69,7 +83,7 @@ def solver(
     rows: int = ROWS,
     saves: int = 101,
 ) -> Any:
-    """A batch of C, compiled; of rtol, atol and the instances."""
+    """Return a compiled batch of C, a function of rtol, atol and the instances."""
     y0 = jnp.broadcast_to(jnp.asarray(RENO_RED.y0), (count, STATES))
     times = jnp.linspace(RENO_RED.t0, RENO_RED.t1, saves)
 
@@ -96,21 +110,21 @@ def solver(
 
 
 def tight(args: Red, count: int) -> np.ndarray:
-    """Answers: another method at a tolerance of 1e-10."""
+    """Return reference solutions (count, time, state): another method at a tolerance of 1e-10."""
     solve = solver(count, method="Dopri5", rows=1024, saves=1001)
     return np.asarray(solve(1e-10, 1e-10, args).ys)
 
 
 def add_sample(figures: Figures) -> None:
-    """The largest error of some instances of the batch, at 1001 times."""
+    """Add the largest error of some instances of the batch, at 1001 times."""
     args = instances(SAMPLE)
-    found = solver(SAMPLE, saves=1001)(RTOL, RTOL, args).ys
-    errors = [error_of(*pair) for pair in zip(found, tight(args, SAMPLE), strict=True)]
+    solutions = solver(SAMPLE, saves=1001)(RTOL, RTOL, args).ys
+    errors = [error_of(*pair) for pair in zip(solutions, tight(args, SAMPLE), strict=True)]
     figures.add("batch.sample_error", max(errors), at_most=ERROR)
 
 
 def add_batches(figures: Figures) -> None:
-    """C, 1000 and 10 000 instances: time of one, and how many times as fast as JiTCDDE's."""
+    """Add 1000 and 10 000 instances of C: time per instance, and JiTCDDE's relative to it."""
     add_sample(figures)
     for count, at_least, repeats in ((1000, 10.0, 3), (10_000, 8.0, 1)):
         args = instances(count)
@@ -120,11 +134,11 @@ def add_batches(figures: Figures) -> None:
 
 
 def add_smooth_batch(figures: Figures, count: int = 1000, sample: int = 16) -> None:
-    """A, likewise."""
+    """Add 1000 instances of A: error, time per instance, and JiTCDDE's relative to it."""
     args = smooth_instances(sample)
-    answers = smooth_solver(sample, 1e-12, 1001)(args).ys
-    found = smooth_solver(sample, SMOOTH_RTOL, 1001)(args).ys
-    errors = [error_of(*pair) for pair in zip(found, np.asarray(answers), strict=True)]
+    references = smooth_solver(sample, 1e-12, 1001)(args).ys
+    solutions = smooth_solver(sample, SMOOTH_RTOL, 1001)(args).ys
+    errors = [error_of(*pair) for pair in zip(solutions, np.asarray(references), strict=True)]
     figures.add("batch.A.sample_error", max(errors), at_most=SMOOTH_ERROR)
     args = smooth_instances(count)
     task = partial(smooth_solver(count, SMOOTH_RTOL, 101).lower(args).compile(), args)
@@ -132,14 +146,14 @@ def add_smooth_batch(figures: Figures, count: int = 1000, sample: int = 16) -> N
 
 
 def smooth_instances(count: int) -> tuple[Any, ...]:
-    """Mackey-Glass equations that differ in growth and decay."""
+    """Return Mackey-Glass equations that differ in growth and decay, as arrays (count,)."""
     growth, decay, lag = MACKEY_GLASS.args
-    share = np.random.default_rng(SEED).uniform(0.95, 1.05, (2, count))
-    return (growth * share[0], decay * share[1], np.full(count, lag))
+    factors = np.random.default_rng(SEED).uniform(0.95, 1.05, (2, count))
+    return (growth * factors[0], decay * factors[1], np.full(count, lag))
 
 
 def smooth_solver(count: int, rtol: float, saves: int) -> Any:
-    """A batch of A, compiled; of the instances."""
+    """Return a compiled batch of A, a function of the instances."""
     y0 = jnp.broadcast_to(jnp.asarray(MACKEY_GLASS.y0), (count, 1))
     times = jnp.linspace(MACKEY_GLASS.t0, MACKEY_GLASS.t1, saves)
 
@@ -171,7 +185,17 @@ def add_batch(
     at_least: float | None,
     repeats: int,
 ) -> None:
-    """The time of an instance, in turns with JiTCDDE's fastest run of a problem within an error."""
+    """Add the CPU time per instance, alternating with JiTCDDE's fastest run of a problem.
+
+    Args:
+        figures: figures to add to.
+        prefix: start of their names.
+        task: function that solves the batch.
+        count: number of instances.
+        beside: problem and largest error of JiTCDDE's run.
+        at_least: target of the speed relative to JiTCDDE.
+        repeats: number of runs, of which the fastest counts.
+    """
     peer = peer_best(*beside) if installed("jitcdde") else None
     walls: list[float] = []
     outcomes: list[Any] = []
@@ -197,7 +221,7 @@ def add_batch(
 
 
 def add_settings(figures: Figures, count: int = 256) -> None:
-    """What the size of a chunk and the rows of the history make of it."""
+    """Add times per instance by chunk size and history capacity."""
     args = instances(count)
     for rows in (128, 256, 512):
         for chunk in (1, 8, 16, 32, 64, 128, 256):
@@ -208,17 +232,23 @@ def add_settings(figures: Figures, count: int = 256) -> None:
 
 
 def add_varied(figures: Figures, count: int = 10) -> None:
-    """JiTCDDE on some instances of the batch, each compiled and with its own best settings."""
+    """Add JiTCDDE's times for some instances, each compiled with its best settings."""
     from benchmarks.dde.peers import jitcdde_peer as module
 
     args, times = instances(count), np.linspace(RENO_RED.t0, RENO_RED.t1, 1001)
-    answers = tight(args, count)
-    found: list[float] = []
+    references = tight(args, count)
+    times_ms: list[float] = []
     for number in range(count):
-        of: Any = jax.tree.map(lambda value, number=number: float(value[number]), args)
-        own = {"flows": of.flows, "max_prob": of.max_prob, "propagation": of.propagation}
-        form = replace(module.FORMS["C"], **own)
-        tried = module.try_all(module.compile_problem("C", form), times, answers[number], repeats=3)
-        found.append(1e3 * module.fastest_within(tried, ERROR).found.cpu)
-    figures.add("batch.jitcdde_varied.least_ms", min(found))
-    figures.add("batch.jitcdde_varied.mean_ms", float(np.mean(found)))
+        parameters: Any = jax.tree.map(lambda value, number=number: float(value[number]), args)
+        changes = {
+            "flows": parameters.flows,
+            "max_prob": parameters.max_prob,
+            "propagation": parameters.propagation,
+        }
+        form = replace(module.FORMS["C"], **changes)
+        trials = module.try_all(
+            module.compile_problem("C", form), times, references[number], repeats=3
+        )
+        times_ms.append(1e3 * module.fastest_within(trials, ERROR).found.cpu)
+    figures.add("batch.jitcdde_varied.least_ms", min(times_ms))
+    figures.add("batch.jitcdde_varied.mean_ms", float(np.mean(times_ms)))

@@ -13,13 +13,13 @@ from benchmarks.harness import Figures
 __all__ = ["add_compile_time", "add_memory"]
 
 POWERS = {"Tsit5": 5}
-"""Of the dense output, as the documentation of `solve_batch` has them."""
+"""Coefficients of the dense output per state, from the documentation of `solve_batch`."""
 SLOTS = 32
-"""More than there are save times: whole blocks are written."""
+"""Rows beyond the save times, since whole blocks are written."""
 
 
 def add_compile_time(figures: Figures) -> None:
-    """CPU seconds to trace and to compile C, nothing of which was traced before."""
+    """Add the CPU seconds to trace and to compile C, without earlier traces."""
     jax.clear_caches()
     for method in ("Tsit5", "Bosh3"):
         solve = single_solver("C", method)
@@ -33,7 +33,7 @@ def add_compile_time(figures: Figures) -> None:
 
 
 def add_memory(figures: Figures, batch: int = 64, saves: int = 101) -> None:
-    """The memory of an instance of C: of the compiled program, and by the documented formula."""
+    """Add the bytes per instance of C, of the compiled program and over the documented formula."""
     for method, powers in POWERS.items():
         solve = solver(batch, method=method, chunk=batch, saves=saves)
         compiled = solve.lower(1e-6, 1e-6, instances(batch)).compile()

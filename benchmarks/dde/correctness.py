@@ -19,6 +19,7 @@ from vegasfluid import dde
 __all__ = ["add_errors", "add_orders"]
 
 RTOL = ATOL = 1e-8
+"""Relative and absolute tolerance."""
 BOUNDS: tuple[tuple[System, float], ...] = (
     (systems.LINEAR, 1e-6),
     (systems.TWO_LAGS, 1e-7),
@@ -35,66 +36,69 @@ BOUNDS: tuple[tuple[System, float], ...] = (
     (switched_systems.WALLS, 1e-6),
     (switched_systems.RENO_RED, 1e-3),
 )
+"""Systems with the largest error allowed at this tolerance, relative."""
 CHANGED: dict[str, dict[str, Any]] = {
     switched_systems.DDETST_C4.name: {
         "history_capacity": 4096
     },  # 1830 steps, and a lag of half of them
     switched_systems.WALLS.name: {"dtmax": 0.5},  # else a step passes a wall's end, and the next
 }
+"""Options by system: 1830 steps with a lag of half of them; steps no longer than a wall."""
 HALVINGS = 0.1 * 2.0 ** -np.arange(4.0)
-"""Steps on a smooth system."""
+"""Steps on a smooth system, s."""
 EVENTFUL = 0.04 * 2.0 ** (-np.arange(13) / 4)
-"""Steps on C: more of them, as where they fall between events moves each error by a factor of 2."""
+"""Steps on C, s; more of them, as their place between events changes each error by a factor of
+2."""
 EVENTFUL_UNTIL = 9.8
-"""Of C: two events at the empty queue, and four of RED's."""
+"""End of C, s: after two events at the empty queue and four of RED's."""
 
 
-def solve(system: System, method: str, times: np.ndarray, **changed: Any) -> dde.Solution:
-    """A system at some times, the last of which is the end."""
+def solve(system: System, method: str, times: np.ndarray, **options: Any) -> dde.Solution:
+    """Return the solution of a system at some times, the last of which is the end."""
     return dde.solve(
         system.rhs,
         METHODS[method],
         system.t0,
         float(times[-1]),
-        changed.pop("step", None),
+        options.pop("step", None),
         jnp.asarray(system.y0),
         system.args,
         **options_of(system),
         saveat=diffrax.SaveAt(ts=jnp.asarray(times)),
         max_steps=100_000,
         throw=False,
-        **changed,
+        **options,
     )
 
 
 def add_errors(figures: Figures) -> None:
-    """The error of Tsit5 at a tolerance of 1e-8 on systems with known answers."""
+    """Add the error of Tsit5 at a tolerance of 1e-8 on systems with known solutions."""
     for system, bound in BOUNDS:
         times, ys = known(system)
-        changed = dict(CHANGED.get(system.name, {}))
-        longest = changed.pop("dtmax", None)
+        options = dict(CHANGED.get(system.name, {}))
+        longest = options.pop("dtmax", None)
         controller = diffrax.PIDController(rtol=RTOL, atol=ATOL, dtmax=longest)
-        found = solve(system, "Tsit5", times, stepsize_controller=controller, **changed)
+        solution = solve(system, "Tsit5", times, stepsize_controller=controller, **options)
         name = system.name.replace(",", "").replace(" ", "_")
-        figures.add(f"error.{name}", error_of(found.ys, ys), at_most=bound)
+        figures.add(f"error.{name}", error_of(solution.ys, ys), at_most=bound)
 
 
 def order(system: System, method: str, steps: Sequence[float] | np.ndarray, until: float) -> float:
-    """The power of the step with which the error falls: the slope of a line of least squares."""
+    """Return the order of convergence: the least-squares slope of log error over log step."""
     times, ys = known(system, until, 101)
     constant = diffrax.ConstantStepSize()
 
     @jax.jit
-    def found(step: Any) -> Any:
-        controlled = {"step": step, "stepsize_controller": constant, "history_capacity": 2048}
-        return solve(system, method, times, **controlled).ys
+    def solution(step: Any) -> Any:
+        options = {"step": step, "stepsize_controller": constant, "history_capacity": 2048}
+        return solve(system, method, times, **options).ys
 
-    errors = [error_of(found(step), ys) for step in steps]
+    errors = [error_of(solution(step), ys) for step in steps]
     return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
 
 
 def add_orders(figures: Figures) -> None:
-    """How far measured orders are from those of the methods."""
+    """Add measured orders, and their distances from those of the methods."""
     cases = (
         ("smooth", systems.TWO_LAGS, HALVINGS, 10.0),
         ("events", switched_systems.RENO_RED, EVENTFUL, EVENTFUL_UNTIL),

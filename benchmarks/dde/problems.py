@@ -19,25 +19,30 @@ from vegasfluid.dde.solution import Solution
 __all__ = ["METHODS", "PROBLEMS", "Known", "error_of", "known", "options_of", "solver"]
 
 DATA = Path(systems.__file__).parent / "data"
+"""Folder with stored references."""
 METHODS = {"Bosh3": diffrax.Bosh3(), "Tsit5": diffrax.Tsit5(), "Dopri5": diffrax.Dopri5()}
+"""Runge-Kutta methods by name."""
 PROBLEMS = {
     "A": systems.MACKEY_GLASS,
     "C": switched_systems.RENO_RED,
     "D": switched_systems.RENO_VEGAS,
 }
+"""Systems by problem."""
 ROWS = {"D": 1024}
+"""History capacity by problem where it isn't 512, steps."""
 MOST_STEPS = 100_000
+"""Largest number of steps."""
 
 
 class Known(NamedTuple):
-    """Times, and the answer there."""
+    """Times (time,) and the solution there (time, state)."""
 
     times: np.ndarray
     ys: np.ndarray
 
 
 def known(system: systems.System, until: float | None = None, count: int = 201) -> Known:
-    """A system's answer: at evenly spaced times if it is a closed form, else at those stored."""
+    """Return a system's solution: at `count` even times if it is a closed form, else as stored."""
     end = system.t1 if until is None else until
     if system.exact is not None:
         times = np.linspace(system.t0, end, count)
@@ -49,20 +54,20 @@ def known(system: systems.System, until: float | None = None, count: int = 201) 
 
 
 def error_of(ys: Any, reference: np.ndarray) -> float:
-    """The largest error of a component over all times, relative to its largest value."""
-    off = np.max(np.abs(np.asarray(ys) - reference), axis=0) / np.max(np.abs(reference), axis=0)
-    return float(np.max(off)) if np.all(np.isfinite(off)) else float("inf")
+    """Return the largest error of a component over all times, relative to its largest value."""
+    errors = np.max(np.abs(np.asarray(ys) - reference), axis=0) / np.max(np.abs(reference), axis=0)
+    return float(np.max(errors)) if np.all(np.isfinite(errors)) else float("inf")
 
 
 def options_of(system: systems.System) -> dict[str, Any]:
-    """What `solve` is told of a system besides its equation."""
-    bounds = tuple(dde.Bound(*clamp) for clamp in system.bounds)
+    """Return the options of `solve` for a system: history before t0, bounds and guards."""
+    bounds = tuple(dde.Bound(*bound) for bound in system.bounds)
     return {"initial_history": system.initial_history, "bounds": bounds, "guards": system.guards}
 
 
 @cache
 def solver(name: str, method: str) -> Callable[..., Solution]:
-    """Problem A, C or D at the stored times, compiled; of rtol, atol and dtmax."""
+    """Return problem A, C or D at the stored times, compiled: of rtol, atol and dtmax."""
     system = PROBLEMS[name]
     times, y0 = jnp.asarray(known(system).times), jnp.asarray(system.y0)
 

@@ -1,7 +1,7 @@
-"""Delay equations with switches and clamps, and their answers.
+"""Delay equations with switches and bounds, and their solutions.
 
-See `systems.py` for the conventions, and for what "DDETST" is and what of it is checked. The two
-networks are the problems C and D of the notes on solvers, with kinks and clamps as they are.
+See `systems.py` for the conventions, and for "DDETST" and what of it is checked. The two networks
+are the problems C and D of the notes on solvers, with kinks and bounds unchanged.
 """
 
 from __future__ import annotations
@@ -168,6 +168,7 @@ STATE_KINK = System(
 
 
 def triangle(t):
+    """Return the solution of the delayed relay; (time, 1)."""
     t = np.asarray(t, dtype=float)
     return np.where(t < 1.5, 0.5 - t, 1 - np.abs(np.mod(t - 1.5, 4) - 2))[..., None]
 
@@ -187,18 +188,22 @@ RELAY = System(
     notes="exact for any method that locates the switches",
 )
 
-LEAVES = 5 * math.pi / 3  # where cos t passes 1/2 upwards
+LEAVES = 5 * math.pi / 3  # time at which cos t passes 1/2 upwards
 
 
 def excursion(u):
+    """Return the queue of `EMPTIED` a time u after it starts to grow at `LEAVES`."""
     return np.sin(LEAVES + u) - math.sin(LEAVES) - u / 2
 
 
 FIRST_STOP: float = brentq(lambda t: math.sin(t) - t / 2, 1.0, 3.0, xtol=1e-15)  # type: ignore
+"""First time at which the queue of `EMPTIED` empties."""
 LATER_STOP: float = brentq(excursion, 2.0, 6.0, xtol=1e-15)  # type: ignore
+"""Duration of the later busy periods of `EMPTIED`."""
 
 
 def emptied(t):
+    """Return the solution of `EMPTIED`; (time, 1)."""
     t = np.asarray(t, dtype=float)
     first = np.maximum(np.sin(t) - t / 2, 0.0)
     u = np.mod(t - LEAVES, 2 * math.pi)
@@ -226,7 +231,7 @@ EMPTIED = System(
 
 
 def between_walls(t):
-    """q, and its integral from 0: q' = sin t held between 0 and 1, 1/2 at 0 (and before)."""
+    """Return q and its integral from 0: q' = sin t bounded by 0 and 1, q = 1/2 up to 0."""
     t = np.asarray(t, dtype=float)
     pi, c = math.pi, np.mod(t, 2 * math.pi)
     turn = np.floor(t / (2 * pi))
@@ -274,7 +279,7 @@ WALLS = System(
 
 
 class Red(NamedTuple):
-    """A link with RED: C of the notes (Reno, gentle) or D (Reno and Vegas)."""
+    """Parameters of problems C (Reno, gentle RED) and D (Reno and Vegas); packets, seconds."""
 
     capacity: float
     propagation: float
@@ -289,7 +294,7 @@ class Red(NamedTuple):
 
 
 def reno_red(t, y, history, args, above):
-    """Windows, queue, average of Misra, Gong and Towsley; RED is gentle."""
+    """Return the time derivative of Misra, Gong and Towsley's window, queue and average queue."""
     rtt = args.propagation + y[1] / args.capacity
     old = history(t - rtt)
     span = args.max_thresh - args.min_thresh
@@ -327,23 +332,25 @@ RENO_RED = System(
 
 RENOS = VEGASES = 25
 QUEUE, AVERAGE = RENOS + VEGASES, RENOS + VEGASES + 1
+QUEUE, AVERAGE = RENOS + VEGASES, RENOS + VEGASES + 1
 STARTS = tuple(1 + 0.2 * i for i in range(25))
-LINK = 155e6 / 8 / 1500
+LINK = 155e6 / 8 / 1500  # packets/s
 
 
 def reno_vegas(t, y, history, args, above):
-    """25 windows of Reno, 25 of Vegas, the queue, its average; RED is not gentle.
+    """Return the time derivative of problem D: windows, queue, average queue (packets).
 
-    Written without slices and `concatenate`: XLA then makes one loop of it, several at a time.
+    25 windows of Reno, then 25 of Vegas; RED is not gentle. Without slices and `concatenate`, XLA
+    makes one loop of it.
     """
     place = np.arange(QUEUE + 2)
-    waiting = y[QUEUE] / args.capacity
-    rtt = args.propagation + waiting
+    queueing_delay = y[QUEUE] / args.capacity
+    rtt = args.propagation + queueing_delay
     old = history(t - rtt)
     ramp = args.max_prob * (old[AVERAGE] - args.min_thresh) / (args.max_thresh - args.min_thresh)
     drop = jnp.where(above[0], jnp.where(above[1], args.max_prob, ramp), 0.0)
     losses = drop / (2 * (args.propagation + old[QUEUE] / args.capacity))
-    queued = y * (waiting / rtt)
+    queued = y * (queueing_delay / rtt)
     vegas = jax.nn.sigmoid((args.alpha - queued) / args.width) - jax.nn.sigmoid(
         (queued - args.beta) / args.width
     )

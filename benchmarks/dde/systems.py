@@ -1,12 +1,12 @@
-"""Delay equations with known answers: closed forms, or stored references.
+"""Delay equations with known solutions: closed forms, or stored references.
 
 "DDETST" is C. A. H. Paul, *A Test Set of Functional Differential Equations*, Numerical Analysis
-Report 243, Manchester Centre for Computational Mathematics, 1994. Its problems are written from
-memory and named with the letters remembered: a problem with `exact` is verified by substitution
-(`tests/dde/test_systems.py`), so it is right whatever it is called there; the equations and numbers
-of the others (C1 to C4) are not checked against the report. Its neutral problems (E, F) are left
-out, as is D2, whose numbers could not be verified. The rest are from the sources that each one
-cites; no citation was looked up. The systems with switches or clamps are in `switched_systems.py`.
+Report 243, Manchester Centre for Computational Mathematics, 1994. Its problems and their letters
+are written from memory: a problem with `exact` is verified by substitution
+(`tests/dde/test_systems.py`), so it is correct whatever its name there; equations and numbers of
+the others (C1 to C4) are not checked against the report. Its neutral problems (E, F) are left out,
+and D2, whose numbers could not be verified. The other systems cite their sources; no citation was
+looked up. The systems with switches or bounds are in `switched_systems.py`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,34 @@ import numpy as np
 
 SQRT2 = math.sqrt(2)
 CHECKED = "; the answer is checked by substitution"
+"""End of the citation of a system whose solution is verified."""
 UNCHECKED = "; from memory, its numbers are not checked against the report"
+"""End of the citation of a system whose numbers are not verified."""
 
 
 @dataclass(frozen=True)
 class System:
-    """One equation y' = rhs(t, y, history, args[, above]), y = past(t, args) before t0."""
+    """An equation y' = rhs(t, y, history, args[, above]), y = initial_history(t, args) before t0.
+
+    Args:
+        name: name of the system.
+        citation: source, and whether the solution is verified.
+        rhs: right-hand side; `above` says which guards are positive.
+        y0: initial state.
+        t0: start.
+        t1: end.
+        initial_history: state before t0.
+        longest_lag: upper bound of all lags.
+        args: parameters.
+        exact: closed form: from times (k,) to states (k, n).
+        reference: file in `data` where there is no `exact`.
+        bounds: index, lower and upper bound of a component.
+        guards: functions whose zeros are switches.
+        breaks: times at which `exact` is not smooth.
+        smooth_start: whether `initial_history` is the solution before t0.
+        vanishing: times at which a lag is 0.
+        notes: remarks.
+    """
 
     name: str
     citation: str
@@ -35,20 +57,20 @@ class System:
     t0: float
     t1: float
     initial_history: Callable[[Any, Any], Any]
-    longest_lag: float  # an upper bound
+    longest_lag: float
     args: Any = None
-    exact: Callable[[Any], np.ndarray] | None = None  # of a time (n,), of k times (k, n)
-    reference: str | None = None  # the file in `data` where there is no `exact`
+    exact: Callable[[Any], np.ndarray] | None = None
+    reference: str | None = None
     bounds: tuple[tuple[int, float | None, float | None], ...] = ()
     guards: Callable[..., Any] | None = None
-    breaks: tuple[float, ...] = ()  # where `exact` is not smooth
-    smooth_start: bool = False  # `past` is the solution before t0
-    vanishing: tuple[float, ...] = ()  # times at which a lag is 0
+    breaks: tuple[float, ...] = ()
+    smooth_start: bool = False
+    vanishing: tuple[float, ...] = ()
     notes: str = ""
 
 
 def constant(*values: float) -> Callable[[Any, Any], Any]:
-    """A past that does not change."""
+    """Return a constant initial history."""
 
     def initial_history(s, args):
         return jnp.broadcast_to(jnp.asarray(values), (*jnp.shape(s), len(values)))
@@ -61,7 +83,7 @@ def stack(*parts: Any) -> Any:
 
 
 def piecewise(*parts: tuple[float, Callable[[Any], Any]]) -> Callable[[Any], np.ndarray]:
-    """One component, given by functions and the times up to which they hold."""
+    """Return the solution of one component, from functions and the ends of their intervals."""
     ends = [end for end, _ in parts]
 
     def exact(t):
@@ -76,7 +98,7 @@ def piecewise(*parts: tuple[float, Callable[[Any], Any]]) -> Callable[[Any], np.
 
 
 def step_polynomial(t):
-    """Solution of y' = -y(t-1), y = 1 before 0: polynomials between whole times."""
+    """Return the solution of y' = -y(t-1), y = 1 before 0: polynomials between integer times."""
     t = np.asarray(t, dtype=float)
     terms = [
         np.where(t >= k - 1, (1.0 - k + t) ** k * (-1) ** k / math.factorial(k), 0.0)
@@ -105,6 +127,7 @@ LINEAR = System(
 )
 
 ROOT = -0.3
+"""Rate of the exponential solution, a root of the characteristic equation."""
 
 
 def decay_and_lag(t, y, history, gain):
@@ -132,9 +155,11 @@ SINE: dict[str, Any] = {
     "initial_history": lambda s, args: stack(jnp.sin(s)),
     "exact": lambda t: np.sin(np.asarray(t))[..., None],
 }
+"""Fields of systems whose solution is sin t."""
 
 
 def two_lags(t, y, history, args):
+    """Return cos t as a combination of y(t-1) and y(t-2)."""
     near, far = history(t - 1.0), history(t - 2.0)
     return math.cos(2) / math.sin(1) * near - math.cos(1) / math.sin(1) * far
 
@@ -150,6 +175,7 @@ TWO_LAGS = System(
 
 
 def lag_by_state(t, y, history, args):
+    """Return the derivative of an equation with the lag 1 + y^2 / 2, solved by sin t."""
     forcing = jnp.cos(t) + 0.5 * jnp.sin(t - 1 - 0.5 * jnp.sin(t) ** 2)
     return forcing - 0.5 * history(t - 1 - 0.5 * y[0] ** 2)
 
@@ -189,6 +215,7 @@ DDETST_B1 = System(
 
 
 def ddetst_d1(t, y, history, args):
+    """Return the time derivative of DDETST D1, whose lag depends on the second component."""
     back = jnp.exp(1 - y[1])
     return stack(y[1], -history(back)[1] * y[1] ** 2 * back)
 
@@ -242,6 +269,7 @@ LOGARITHMIC_LAG = System(
 
 
 def mackey_glass(t, y, history, args):
+    """Return the time derivative of the Mackey-Glass equation."""
     gain, decay, lag = args
     old = history(t - lag)
     return gain * old / (1 + old**10) - decay * y
@@ -263,7 +291,10 @@ MACKEY_GLASS = System(
 
 
 def epidemic(t, y, history, args):
-    """Susceptible, infected, immune: infected for a day, immune for ten."""
+    """Return the time derivative of susceptible, infected and immune people.
+
+    They are infected for 1 and immune for 10 units of time.
+    """
     infected, waned = y[0] * history(t - 1.0)[1], history(t - 10.0)[1]
     return stack(waned - infected, infected - y[1], y[1] - waned)
 

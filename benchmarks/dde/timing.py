@@ -14,39 +14,39 @@ __all__ = ["Tried", "alternating", "cpu_seconds", "fastest_within", "one_core", 
 
 
 def one_core() -> None:
-    """Keep this process, and so all threads that it starts from here on, on one core."""
+    """Bind this process, with all threads it starts from now on, to one core."""
     with contextlib.suppress(AttributeError, OSError):  # not on all systems
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def seconds(task: Callable[[], Any]) -> tuple[float, float]:
-    """CPU and wall seconds of a task, its arrays computed."""
+    """Return CPU and wall seconds of a task until its arrays are computed."""
     cpu, wall = time.process_time(), time.perf_counter()
     jax.block_until_ready(task())
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
 def cpu_seconds(task: Callable[[], Any], repeats: int = 5) -> float:
-    """The least CPU seconds of some runs, after one that is not counted."""
+    """Return the smallest CPU seconds of some runs, after one that is not counted."""
     jax.block_until_ready(task())
     return min(seconds(task)[0] for _ in range(repeats))
 
 
 def alternating(*tasks: Callable[[], float], repeats: int = 10) -> tuple[float, ...]:
-    """Of each task, which measures itself, the least result; they take turns."""
+    """Return the smallest result of each task; tasks measure themselves and alternate."""
     rounds = [[task() for task in tasks] for _ in range(repeats)]
     return tuple(map(min, zip(*rounds, strict=True)))
 
 
 class Tried(NamedTuple):
-    """One setting of a solver, and what it gave.
+    """Measurement of one setting of a solver.
 
     Args:
-        settings: to run it again.
-        family: settings that differ by their tolerance only, or nearly.
-        rtol: tolerance.
-        error: against the reference.
-        seconds: CPU time.
+        settings: settings for another run.
+        family: name of the settings that differ in tolerance only.
+        rtol: relative tolerance.
+        error: error against the reference, relative.
+        seconds: CPU time, s.
     """
 
     settings: Any
@@ -57,13 +57,13 @@ class Tried(NamedTuple):
 
 
 def fastest_within(tried: Iterable[Tried], error: float, *, reliably: bool = False) -> Tried | None:
-    """The fastest setting within an error, or None.
+    """Return the fastest setting within an error, or None.
 
     Args:
-        tried: what there is.
-        error: the largest one allowed.
-        reliably: all settings of its family that are as tight or tighter are within it too, so
-            that it is no luck.
+        tried: measured settings.
+        error: largest error allowed.
+        reliably: whether all settings of its family with equal or smaller tolerances must be
+            within the error too, so that the setting is not within it by chance.
     """
     tried = list(tried)
     missed = [each for each in tried if each.error > error]

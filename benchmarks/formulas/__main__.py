@@ -26,7 +26,7 @@ from vegasfluid.caches import keep_compiled_equations
 
 
 def main() -> None:
-    """Figures, or the page."""
+    """Print the figures, or with `--markdown` the page."""
     if "--markdown" not in sys.argv:
         run(measure, __doc__ or "")
         return

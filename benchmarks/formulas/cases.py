@@ -1,8 +1,8 @@
-"""What a formula is held against: the solver of rest, a long run of the fluid, and packets.
+"""Comparison of formulas with the equilibrium solver, long fluid runs and packet runs.
 
 Networks that differ in numbers only make a `Block`, so that each is compiled once. Each engine
-gives a `View` of each network: what the flows of each group have in the mean. A `Relation` says
-what a formula has of a view, and what the engine has for the same; of both come the differences.
+gives a `View` of each network: the mean of a flow of each group. A `Relation` computes a formula's
+value and the engine's value from views; the difference of both goes into the table.
 """
 
 from __future__ import annotations
@@ -30,47 +30,57 @@ __all__ = [
     "BOUNDS",
     "ENGINES",
     "MODELS",
-    "MOVES",
-    "RESTS",
-    "SETTLED",
+    "WITHOUT_FLUID",
+    "WITHOUT_PACKETS",
+    "WITHOUT_SOLVER",
     "Block",
-    "Found",
+    "Comparison",
     "Group",
     "Relation",
     "Row",
     "View",
     "Views",
-    "at",
-    "flowed",
+    "fluid_runs",
+    "of_group",
     "view_of",
 ]
 
 ENGINES = ("solver", "fluid", "packets")
-RESTS, MOVES, SETTLED = ENGINES[:2], ENGINES[1:], (ENGINES[0], ENGINES[2])
-"""Engines for what packets do not have; for what does not rest; for what needs no long run."""
+"""Names of the engines."""
+WITHOUT_PACKETS = ENGINES[:2]
+"""Engines for quantities that packet runs do not give."""
+WITHOUT_SOLVER = ENGINES[1:]
+"""Engines for networks that oscillate."""
+WITHOUT_FLUID = (ENGINES[0], ENGINES[2])
+"""Engines for rows that need no long fluid run."""
 MODELS = Path(__file__).resolve().parents[2] / "models"
+"""Folder with the model files."""
 BOUNDS = {"solver": 1e-6, "fluid": 0.01, "packets": 0.1}
-"""Relative differences to the formula at most, where theory claims to hold."""
-SAMPLES, PACKET_SAMPLES = 401, 4001
+"""Largest relative differences from the formula where theory applies."""
+SAMPLES = 401
+"""Samples of a fluid run."""
+PACKET_SAMPLES = 4001
+"""Samples of a packet run."""
 LATE = 0.75
-"""The fluid's means are those of what comes after this part of a run; packets' after WARMUP."""
+"""Fraction of a fluid run that means leave out."""
 WARMUP = 0.25
+"""Fraction of a packet run that means leave out."""
 
 
 class Group(NamedTuple):
-    """What a flow of a group has, in the mean.
+    """Means of a flow of a group.
 
     Args:
-        cwnd: packets, mean over time.
-        per_round: packets, mean over round trips.
-        rtt: s.
-        rate: packets/s delivered.
-        sent: packets/s sent.
-        drop_prob: of its packets to be dropped or marked, at the first link of its way.
-        queue: packets, at that link.
-        utilisation: of that link.
-        period: from one peak of its window to the next, s.
-        lowest: the queue's mean over its troughs, packets.
+        cwnd: window, mean over time, packets.
+        per_round: window, mean over round trips, packets.
+        rtt: round-trip time, s.
+        rate: delivered packets/s.
+        sent: sent packets/s.
+        drop_prob: probability of a drop or mark at the first link of the path.
+        queue: queue of that link, packets.
+        utilisation: utilisation of that link.
+        period: time between peaks of the window, s.
+        lowest: mean of the queue's minima, packets.
     """
 
     cwnd: float
@@ -86,23 +96,25 @@ class Group(NamedTuple):
 
 
 View = dict[str, Group]
-"""Groups by name: that of their class, for a second round-trip time with .1 behind it."""
+"""Groups by the name of their class; a second round-trip time has the suffix .1."""
 Views = dict[str, View]
-"""Views by the names of networks, of one engine and one seed."""
+"""Views by network, of one engine and one seed."""
 
 
-def at(network: str, name: str, of: Callable[[Group], float]) -> Callable[[Views], float]:
-    """What a group of a network has."""
-    return lambda views: of(views[network][name])
+def of_group(
+    network: str, name: str, quantity: Callable[[Group], float]
+) -> Callable[[Views], float]:
+    """Return a function of views: a quantity of one group of a network."""
+    return lambda views: quantity(views[network][name])
 
 
-class Found(NamedTuple):
-    """What one engine has, in the mean over seeds.
+class Comparison(NamedTuple):
+    """A formula's value and an engine's value, means over seeds.
 
     Args:
-        formula: what the formula says for it.
-        value: what it has.
-        error: standard error of value over formula; NaN where there are no seeds.
+        formula: value of the formula with the engine's quantities.
+        value: value that the engine gives.
+        error: standard error of value over formula; NaN without seeds.
     """
 
     formula: float
@@ -111,7 +123,7 @@ class Found(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Of the value to the formula, relative."""
+        """Relative difference of the value from the formula."""
         return self.value / self.formula - 1
 
 
@@ -120,21 +132,21 @@ class Relation:
     """One formula on one or more networks of a block.
 
     Args:
-        name: of the row, unique.
-        formula: that is tried; None for one that is not in `closed_forms`.
-        words: where, and what is compared.
-        says: what the formula has, of an engine's views.
-        has: what the engine has.
-        engines: that apply.
-        free: engines for which theory does not claim to hold: their differences have no bound.
+        name: unique name of the row.
+        formula: formula that is compared; None for one that is not in `closed_forms`.
+        words: network and compared quantity, for the page.
+        prediction: function of an engine's views that gives the formula's value.
+        measurement: function of an engine's views that gives the engine's value.
+        engines: engines that apply.
+        free: engines for which theory does not apply: their differences have no target.
         plain: the formula as text, where there is no `Formula`.
     """
 
     name: str
     formula: Formula | None
     words: str
-    says: Callable[[Views], float]
-    has: Callable[[Views], float]
+    prediction: Callable[[Views], float]
+    measurement: Callable[[Views], float]
     engines: tuple[str, ...] = ENGINES
     free: tuple[str, ...] = ()
     plain: str = ""
@@ -142,34 +154,34 @@ class Relation:
 
 @dataclass(frozen=True)
 class Row:
-    """A relation and what came out."""
+    """A relation and its comparisons by engine."""
 
     relation: Relation
-    found: Mapping[str, Found]
+    comparisons: Mapping[str, Comparison]
 
     def bound(self, engine: str) -> float | None:
-        """The largest difference that theory allows, if it claims to hold."""
+        """Return the largest difference that theory allows; None where it does not apply."""
         return None if engine in self.relation.free else BOUNDS[engine]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Networks of one structure, and what is asked of them.
+    """Networks of one structure, and the relations to compare on them.
 
     Args:
-        name: of it.
-        networks: for the solver and the fluid, by name.
-        fluids: for the fluid; None: the same networks.
+        name: name of the block.
+        networks: networks for the solver and the fluid model, by name.
+        fluids: networks for the fluid model; None: the same.
         relations: rows of the table.
-        until: length of the fluid runs, s.
-        options: switches of the fluid model (`FluidOptions`).
-        packets: for the packet simulator; None: the same networks.
-        packets_until: length of its runs, s.
-        packets_after: the part of them after which packets are counted.
-        solve: finds rest; it may know false base RTTs.
-        flow: makes the views of the fluid.
-        look: makes the view of a recording, of the time after a warm-up, s.
-        long: whether it is for the long version only: formulas that others are like.
+        until: simulated time of the fluid runs, s.
+        options: options of the fluid model.
+        packets: networks for the packet simulator; None: the same.
+        packets_until: simulated time of its runs, s.
+        packets_after: fraction of its runs that means leave out.
+        solve: function that computes the equilibrium, possibly with wrong base RTTs.
+        flow: function that makes the fluid runs.
+        look: function from a recording and a warm-up (s) to a view.
+        long: whether only the long version contains the block, as it resembles another one.
     """
 
     name: str
@@ -183,38 +195,38 @@ class Block:
     packets_after: float = WARMUP
     solve: Callable[[Network, FluidOptions], Equilibrium] = equilibrium
     flow: Callable[[Sequence[Network], FluidOptions, float], list[Recording]] = field(
-        default_factory=lambda: flowed
+        default_factory=lambda: fluid_runs
     )
     look: Callable[[Recording, float], View] = field(default_factory=lambda: view_of)
     long: bool = False
 
     @property
-    def rests(self) -> bool:
-        """Whether the solver is asked for anything."""
+    def needs_solver(self) -> bool:
+        """Whether a relation uses the solver."""
         return any("solver" in of.engines for of in self.relations)
 
     def rows(self, full: bool, engines: Sequence[str] = ENGINES) -> list[Row]:
-        """All rows.
+        """Return all rows.
 
         Args:
-            full: longer runs and more seeds.
-            engines: to be asked; rows without any are left out.
+            full: whether runs are longer and seeds more.
+            engines: engines to use; rows without any of them are left out.
         """
         asked = [name for name in engines if any(name in of.engines for of in self.relations)]
         views = {name: getattr(self, f"by_{name}")(full) for name in asked}
         rows = [
-            Row(of, {n: found_in(of, views[n]) for n in asked if n in of.engines})
+            Row(of, {n: compare(of, views[n]) for n in asked if n in of.engines})
             for of in self.relations
         ]
-        return [row for row in rows if row.found]
+        return [row for row in rows if row.comparisons]
 
     def by_solver(self, full: bool) -> list[Views]:
-        """Rest, as the solver finds it."""
+        """Return the views of the equilibria."""
         equilibria = {name: self.solve(of, self.options) for name, of in self.networks.items()}
-        return [{name: of_rest(each) for name, each in equilibria.items()}]
+        return [{name: view_of_equilibrium(each) for name, each in equilibria.items()}]
 
     def by_fluid(self, full: bool) -> list[Views]:
-        """The end of long runs of the fluid."""
+        """Return the views of the end of long fluid runs."""
         until = self.until * (2 if full else 1)
         networks = self.networks if self.fluids is None else self.fluids
         runs = self.flow(list(networks.values()), self.options, until)
@@ -222,7 +234,7 @@ class Block:
         return [dict(zip(networks, views, strict=True))]
 
     def by_packets(self, full: bool) -> list[Views]:
-        """Runs of the packet simulator, one for each seed."""
+        """Return the views of packet runs, one for each seed."""
         until = self.packets_until * (2 if full else 1)
         networks = self.networks if self.packets is None else self.packets
         begin = self.packets_after * until
@@ -235,41 +247,49 @@ class Block:
         return parallel_map(one, range(1, (10 if full else 3) + 1))
 
 
-def found_in(relation: Relation, views: Sequence[Views]) -> Found:
-    """A relation on the views of one engine."""
-    said, has = (np.array([of(view) for view in views]) for of in (relation.says, relation.has))
-    error = np.std(has / said, ddof=1) / np.sqrt(said.size) if said.size > 1 else np.nan
-    return Found(float(said.mean()), float(has.mean()), float(error))
+def compare(relation: Relation, views: Sequence[Views]) -> Comparison:
+    """Return the comparison of a relation on the views of one engine."""
+    formula, value = (
+        np.array([quantity(view) for view in views])
+        for quantity in (relation.prediction, relation.measurement)
+    )
+    error = np.std(value / formula, ddof=1) / np.sqrt(value.size) if value.size > 1 else np.nan
+    return Comparison(float(formula.mean()), float(value.mean()), float(error))
 
 
 def groups_of(network: Network) -> dict[str, tuple[str, np.ndarray]]:
-    """The class and the flows of each group, by its name: those of one round-trip time."""
-    found, first = {}, 0
+    """Return the class and the indices of the flows of each group, by the group's name.
+
+    A group has one round-trip time.
+    """
+    groups, first = {}, 0
     for name, flows in network.flows.items():
         rtts = np.array(network.base_rtts(name))
         for number, rtt in enumerate(dict.fromkeys(rtts.tolist())):
             members = first + np.flatnonzero(rtts == rtt)
-            found[name if number == 0 else f"{name}.{number}"] = (name, members)
+            groups[name if number == 0 else f"{name}.{number}"] = (name, members)
         first += flows.count
-    return found
+    return groups
 
 
-def of_rest(rest: Equilibrium) -> View:
-    """What the solver has."""
-    network, values = rest.network, rest.values
+def view_of_equilibrium(equilibrium: Equilibrium) -> View:
+    """Return the view of an equilibrium."""
+    network, values = equilibrium.network, equilibrium.values
     view = {}
     for number, (name, (law, _)) in enumerate(groups_of(network).items()):
-        at = list(network.links).index((network.flows[law].path or tuple(network.links))[0])
-        queue, prob = float(values.queue[at]), float(values.drop_prob[at])
+        link = list(network.links).index((network.flows[law].path or tuple(network.links))[0])
+        queue, prob = float(values.queue[link]), float(values.drop_prob[link])
         cwnd, rtt = float(values.cwnd[number]), float(values.rtt[number])
         rate = float(values.goodput[number])
-        kept = 1.0 if getattr(list(network.links.values())[at].aqm, "ecn", False) else 1 - prob
-        view[name] = Group(cwnd, cwnd, rtt, rate, rate / kept, prob, queue, np.nan)
+        delivered = (
+            1.0 if getattr(list(network.links.values())[link].aqm, "ecn", False) else 1 - prob
+        )
+        view[name] = Group(cwnd, cwnd, rtt, rate, rate / delivered, prob, queue, np.nan)
     return view
 
 
 def view_of(run: Recording, warmup: float) -> View:
-    """What a run has after a warm-up, s."""
+    """Return the view of a run after a warm-up (s)."""
     gained, network = run.totals_after(warmup), run.network
     late, seconds = run.times >= warmup, run.times[-1] - warmup
     first = int(np.argmax(late))
@@ -277,7 +297,7 @@ def view_of(run: Recording, warmup: float) -> View:
     probs = (gained.lost + marked) / (gained.lost + gained.admitted)
     view = {}
     for name, (law, flows) in groups_of(network).items():
-        at = list(network.links).index((network.flows[law].path or tuple(network.links))[0])
+        link = list(network.links).index((network.flows[law].path or tuple(network.links))[0])
         cwnd, rtt = (run.flows[key][late][:, flows] for key in ("cwnd", "rtt"))
         rtt = np.where(rtt > 0, rtt, np.nan)  # before a flow's first sample
         delivered, sent = (
@@ -290,23 +310,23 @@ def view_of(run: Recording, warmup: float) -> View:
             float(np.nanmean(rtt)),
             float(delivered),
             float(sent),
-            float(probs[at]),
-            float(gained.mean_queue[at]),
-            float(gained.utilisation[at]),
+            float(probs[link]),
+            float(gained.mean_queue[link]),
+            float(gained.utilisation[link]),
         )
     return view
 
 
-def flowed(
+def fluid_runs(
     networks: Sequence[Network], options: FluidOptions, until: float, samples: int = SAMPLES
 ) -> list[Recording]:
-    """Fluid runs of networks of one structure, compiled once.
+    """Return fluid runs of networks of one structure, compiled once.
 
     Args:
-        networks: that differ in numbers only.
-        options: switches of the fluid model (`FluidOptions`).
-        until: s.
-        samples: of each run.
+        networks: networks that differ in numbers only.
+        options: options of the fluid model.
+        until: simulated time, s.
+        samples: samples of each run.
     """
     bounds = [build(network).parameters.delay_bounds for network in networks]
     delays = min(of.shortest for of in bounds), max(of.longest for of in bounds)

@@ -1,4 +1,4 @@
-"""How losses come in the formulas, and how much they weigh for Reno."""
+"""Loss process of the formulas, and Reno's loss factor."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import replace
 from vegasfluid.analysis import THEORY
 from vegasfluid.congestion.reno import Reno
 
-__all__ = ["C_RENO", "IID", "SACK", "renos_factor"]
+__all__ = ["C_RENO", "IID", "SACK", "reno_loss_factor"]
 
 IID = replace(THEORY, loss_process="iid")
-"""Theory's options with losses that come each for itself, as packets of many flows meet them."""
+"""Options of theory with independent losses, as packets of many flows see them."""
 SACK = Reno(recovery="sack")
+"""Reno with SACK."""
 
 
-def renos_factor(process: str) -> float:
-    """How much losses weigh for Reno."""
+def reno_loss_factor(process: str) -> float:
+    """Return Reno's loss factor for a loss process."""
     return SACK.loss_factor(process, SACK.init(1.0, 1.0))
 
 
-C_RENO = math.sqrt(2 / renos_factor("iid"))
-"""Reno's c in W = c / sqrt(p)."""
+C_RENO = math.sqrt(2 / reno_loss_factor("iid"))
+"""Reno's c in W = c / sqrt(p) with independent losses."""

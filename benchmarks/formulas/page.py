@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.formulas.cases import ENGINES, Found, Row
+from benchmarks.formulas.cases import ENGINES, Comparison, Row
 from benchmarks.formulas.remarks import remarks_on
 from benchmarks.formulas.table import figures_of, first_of
 
 __all__ = ["markdown"]
 
 LONG = 150
-"""A formula with more characters of LaTeX is printed below the table."""
+"""Length of LaTeX, characters, above which a formula is printed below the table."""
 NONE = "—"
+"""Content of a cell without a value."""
 
 HEAD = """\
 # Formulas compared with solver, fluid and packets
@@ -35,10 +36,11 @@ in *italics* has no target, because the theory does not apply there. Numbers in 
 the remarks below.
 
 """
+"""Start of the page."""
 
 
 def markdown(table: Sequence[Row], full: bool) -> str:
-    """The page docs/validation/formulas.md."""
+    """Return the page docs/validation/formulas.md."""
     remarks: dict[str, int] = {}
     lines = [
         HEAD.format(full=" --full" if full else "", seeds=10 if full else 3),
@@ -56,40 +58,40 @@ def markdown(table: Sequence[Row], full: bool) -> str:
 
 
 def line_of(row: Row, remarks: dict[str, int]) -> str:
-    """A row as a line of the table; new remarks are numbered."""
-    cells = [notation(row), row.relation.words, shown(first_of(row).formula)]
+    """Return a row as a line of the table; new remarks get numbers."""
+    cells = [notation(row), row.relation.words, five_digits(first_of(row).formula)]
     for engine in ENGINES:
-        found = row.found.get(engine)
+        found = row.comparisons.get(engine)
         if found is None:
             cells += [NONE, ""] if engine != "packets" else [NONE, "", ""]
             continue
         marks = ""
         for text in remarks_on(row, engine):
             marks += f" [{remarks.setdefault(text, len(remarks) + 1)}]"
-        cells.append(shown(found.value))
+        cells.append(five_digits(found.value))
         if engine == "packets":
-            again = shown(found.formula) != shown(first_of(row).formula)
-            cells.append(f"of {shown(found.formula)}" if again else "")
-        cells.append(judged(row, engine, found) + marks)
+            differs = five_digits(found.formula) != five_digits(first_of(row).formula)
+            cells.append(f"of {five_digits(found.formula)}" if differs else "")
+        cells.append(difference_text(row, engine, found) + marks)
     return "| " + " | ".join(cells) + " |"
 
 
 def notation(row: Row) -> str:
-    """The formula as its name and LaTeX."""
-    of = row.relation
-    if of.formula is None:
-        return f"`{of.name}` {of.plain}"
-    latex = of.formula.latex()
-    return f"`{of.name}` " + (f"${latex}$" if len(latex) <= LONG else "(below)")
+    """Return the name of a row with its formula in LaTeX."""
+    relation = row.relation
+    if relation.formula is None:
+        return f"`{relation.name}` {relation.plain}"
+    latex = relation.formula.latex()
+    return f"`{relation.name}` " + (f"${latex}$" if len(latex) <= LONG else "(below)")
 
 
-def shown(value: float) -> str:
-    """Five digits."""
+def five_digits(value: float) -> str:
+    """Return a number with five significant digits."""
     return f"{value:.5g}"
 
 
-def judged(row: Row, engine: str, found: Found) -> str:
-    """A difference, in bold where it misses its target, in italics where it has none."""
+def difference_text(row: Row, engine: str, found: Comparison) -> str:
+    """Return a difference: bold where it misses its target, italics where it has none."""
     bound, size = row.bound(engine), abs(found.difference)
     text = f"{found.difference:.0e}" if size < 1e-4 else f"{100 * found.difference:+.2g} %"
     if found.error > 0:
@@ -100,6 +102,10 @@ def judged(row: Row, engine: str, found: Found) -> str:
 
 
 def long_ones(table: Sequence[Row]) -> dict[str, str]:
-    """LaTeX of the formulas that no cell holds, by name."""
-    formulas = {of.name: of.latex() for row in table if (of := row.relation.formula) is not None}
+    """Return the LaTeX of formulas that are too long for a cell, by name."""
+    formulas = {
+        formula.name: formula.latex()
+        for row in table
+        if (formula := row.relation.formula) is not None
+    }
     return {name: latex for name, latex in formulas.items() if len(latex) > LONG}

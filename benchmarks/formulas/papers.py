@@ -1,35 +1,35 @@
-"""Fair alphas, where Vegas answers no losses, and on Weigle and Feng's networks."""
+"""Fair alphas without losses of Vegas, and on Weigle and Feng's networks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.formulas.beside import (
+from benchmarks.formulas.cases import (
+    MODELS,
+    WITHOUT_FLUID,
+    WITHOUT_PACKETS,
+    Block,
+    Group,
+    Relation,
+    of_group,
+)
+from benchmarks.formulas.independent import C_RENO, IID
+from benchmarks.formulas.vegas_and_reno import (
     CAPACITY,
     COUNT,
     HALF,
     LINUX,
-    Deaf,
-    answers,
+    LossBlindVegas,
+    alpha_offset_of,
     beside_reno,
-    given,
-    of,
+    evaluate,
+    loss_response,
     own_queue,
+    parameters_of,
     ratio_of,
     ratio_row,
-    rise_of,
     vegas,
 )
-from benchmarks.formulas.cases import (
-    MODELS,
-    RESTS,
-    SETTLED,
-    Block,
-    Group,
-    Relation,
-    at,
-)
-from benchmarks.formulas.independent import C_RENO, IID
 from benchmarks.harness import root
 from vegasfluid import modelfile
 from vegasfluid.analysis.closed_forms import (
@@ -46,60 +46,67 @@ __all__ = ["paper_blocks"]
 
 
 def model(number: int) -> Network:
-    """Weigle and Feng's network, as its file has it."""
+    """Return Weigle and Feng's network from its model file."""
     return modelfile.load(MODELS / f"weigle_feng_network{number}.toml").network
 
 
 def marked(network: Network) -> Network:
-    """With marks in place of drops, so that nothing is lost."""
+    """Return the network with marks in place of drops, so that nothing is lost."""
     link = network.link
     return replace(network, links={"bottleneck": replace(link, aqm=replace(link.aqm, ecn=True))})
 
 
 def gentle(network: Network) -> Network:
-    """With a slow start that does not overshoot, all at once."""
+    """Return the network with simultaneous starts and a slow start that does not overshoot."""
     flows = {
-        name: replace(of, initial_ssthresh=64, start=0.0) for name, of in network.flows.items()
+        name: replace(group, initial_ssthresh=64, start=0.0)
+        for name, group in network.flows.items()
     }
     return replace(network, flows=flows)
 
 
 NUMBERS = (2, 3, 4)
+"""Numbers of the networks."""
 
 
-def ratio_at(alpha: float, known: dict[str, float]) -> float:
-    """The ratio for which a formula has an alpha."""
+def ratio_at(alpha: float, parameters: dict[str, float]) -> float:
+    """Return the ratio for which a formula gives an alpha."""
 
-    def above(ratio: float) -> float:
-        return of(over_red(fair_alpha_with_losses()), known, ratio=ratio, **answers("ns2")) - alpha
+    def excess(ratio: float) -> float:
+        return (
+            evaluate(
+                over_red(fair_alpha_with_losses()), parameters, ratio=ratio, **loss_response("ns2")
+            )
+            - alpha
+        )
 
-    return root(above, 0.5, 1.4)
+    return root(excess, 0.5, 1.4)
 
 
 def papers_block() -> Block:
-    """Networks 2 to 4: the ratio at the alpha that a formula has; packets as the files say."""
-    networks, fluids, packets, found = {}, {}, {}, []
+    """Return networks 2 to 4 at the formula's alpha; packet runs use the model files."""
+    networks, fluids, packets, relations = {}, {}, {}, []
     for number in NUMBERS:
         file, where = (
             model(number),
             f"Weigle and Feng's network {number} (ns2; solver and fluid: marks)",
         )
-        marking, known = marked(file), given(file, 1.0, wait=True)
+        marking, parameters = marked(file), parameters_of(file, 1.0, wait=True)
         formula = over_red(fair_alpha_with_losses())
-        exact = of(formula, known, **answers("ns2"))
-        alphas = {"fair": round(exact), "full": 5000}
+        fair_alpha = evaluate(formula, parameters, **loss_response("ns2"))
+        alphas = {"fair": round(fair_alpha), "full": 5000}
         for name, alpha in alphas.items():
             key, law = f"{number}.{name}", vegas(alpha, "ns2")
             packets[key] = file.with_law("vegas", law)
             networks[key] = gentle(marking.with_law("vegas", law))
         fluids[f"{number}.fair"] = networks[f"{number}.fair"]
-        near = ratio_at(alphas["fair"], known)
-        found += [
+        ratio = ratio_at(alphas["fair"], parameters)
+        relations += [
             Relation(
                 f"fair_alpha_with_losses.network{number}",
                 formula,
                 f"{where}; ratio of rates at alpha = {alphas['fair']}",
-                lambda _, r=near: r,
+                lambda _, r=ratio: r,
                 ratio_of(f"{number}.fair"),
                 free=("fluid",),
             ),
@@ -107,15 +114,15 @@ def papers_block() -> Block:
                 f"largest_ratio.network{number}",
                 largest_ratio(),
                 f"{where}; ratio of rates at alpha = 5000",
-                lambda _: largest_ratio()(loss_constant=C_RENO, **answers("ns2")),
+                lambda _: largest_ratio()(loss_constant=C_RENO, **loss_response("ns2")),
                 ratio_of(f"{number}.full"),
-                SETTLED,
+                WITHOUT_FLUID,
             ),
         ]
     return Block(
         "papers",
         networks,
-        found,
+        relations,
         until=300.0,
         options=IID,
         fluids=fluids,
@@ -124,30 +131,30 @@ def papers_block() -> Block:
     )
 
 
-# ---- Vegas that answers no losses ----------------------------------------------------------------
+# ---- Vegas that does not respond to losses -------------------------------------------------------
 
 
-def deaf_networks(formula: Formula) -> tuple[dict[str, Network], dict[str, Network]]:
-    """Networks whose Vegas answers no mark, each at its fair alpha; and those for packets."""
-    known, rise = given(beside_reno(LINUX), HALF), rise_of("brakmo")
-    networks, heard = {}, {}
+def loss_blind_networks(formula: Formula) -> tuple[dict[str, Network], dict[str, Network]]:
+    """Return networks at fair alphas whose Vegas ignores marks, and those for packets."""
+    parameters, offset = parameters_of(beside_reno(LINUX), HALF), alpha_offset_of("brakmo")
+    networks, packets = {}, {}
     for name, ratio in (("half", HALF), ("fair", 1.0)):
-        alpha = of(formula, known, ratio=ratio) - rise
-        networks[name] = beside_reno(vegas(alpha, kind=Deaf))
-        heard[name] = beside_reno(vegas(alpha))
+        alpha = evaluate(formula, parameters, ratio=ratio) - offset
+        networks[name] = beside_reno(vegas(alpha, kind=LossBlindVegas))
+        packets[name] = beside_reno(vegas(alpha))
     for number in NUMBERS:
         file = model(number)
-        alpha = of(formula, given(file, 1.0, wait=True))
-        tuned = vegas(alpha - rise, kind=Deaf)
+        alpha = evaluate(formula, parameters_of(file, 1.0, wait=True))
+        tuned = vegas(alpha - offset, kind=LossBlindVegas)
         networks[str(number)] = gentle(marked(file).with_law("vegas", tuned))
-        heard[str(number)] = file.with_law("vegas", vegas(round(alpha), "ns2"))
-    return networks, heard
+        packets[str(number)] = file.with_law("vegas", vegas(round(alpha), "ns2"))
+    return networks, packets
 
 
-def deaf_block() -> Block:
-    """Fair alphas as they are without losses of Vegas's own."""
+def loss_blind_block() -> Block:
+    """Return the fair alphas without losses of Vegas."""
     formula = over_red(fair_alpha_lossless())
-    networks, heard = deaf_networks(formula)
+    networks, packets = loss_blind_networks(formula)
     base = networks["fair"].base_rtts("vegas")[0]
     flows = f"{COUNT} Reno and {COUNT} Vegas flows over RED that marks"
     where = f"{flows}; Vegas does not respond to losses"
@@ -161,7 +168,7 @@ def deaf_block() -> Block:
             loss_constant=C_RENO,
         )
 
-    found = [
+    relations = [
         ratio_row(
             "fair_alpha_lossless", fair_alpha_lossless(), "half", HALF, where, free=("packets",)
         ),
@@ -170,12 +177,12 @@ def deaf_block() -> Block:
             "fair_alpha_of_loss",
             fair_alpha_of_loss(),
             f"{where}; at the fair alpha",
-            at("fair", "vegas", of_loss),
-            at("fair", "vegas", lambda group: own_queue(group, base)),
-            RESTS,
+            of_group("fair", "vegas", of_loss),
+            of_group("fair", "vegas", lambda group: own_queue(group, base)),
+            WITHOUT_PACKETS,
         ),
     ]
-    found += [
+    relations += [
         ratio_row(
             f"{formula.name}.network{number}",
             formula,
@@ -183,7 +190,7 @@ def deaf_block() -> Block:
             1.0,
             f"Weigle and Feng's network {number} (solver and fluid: marks, Vegas does not "
             "respond to losses; packets: ns2, alpha rounded)",
-            engines=SETTLED,
+            engines=WITHOUT_FLUID,
             free=("packets",),
         )
         for number in NUMBERS
@@ -192,15 +199,15 @@ def deaf_block() -> Block:
     return Block(
         "deaf",
         networks,
-        found,
+        relations,
         until=400.0,
         options=IID,
         fluids=fluids,
-        packets=heard,
+        packets=packets,
         packets_until=400.0,
     )
 
 
 def paper_blocks() -> list[Block]:
-    """All blocks of this file."""
-    return [deaf_block(), papers_block()]
+    """Return all blocks of this module."""
+    return [loss_blind_block(), papers_block()]

@@ -1,4 +1,4 @@
-"""Why some differences in the table of formulas are large."""
+"""Reasons for large differences in the table of formulas."""
 
 from __future__ import annotations
 
@@ -60,15 +60,17 @@ REMARKS: dict[tuple[str, str], str] = {
     ("fair_alpha_lossless_over_red.network2", "packets"): ANSWERS,
     ("fair_alpha_lossless_over_red.network3", "packets"): ANSWERS,
 }
+"""Remarks by row and engine."""
 FLUID = {"recovery_time": ONE_FLOW, "fair_backlog": SETTLES, "vegas_share": SETTLES}
+"""Remarks on large differences of the fluid model, by the start of the row's name."""
 FLUID |= {"queue_after_halving": SETTLES, "fair_alpha_with_losses.network": SETTLES}
 FLUID |= {"red_queue.network2": SETTLES}
 
 
 def remarks_on(row: Row, engine: str) -> list[str]:
-    """What is to be said of one engine's difference in a row."""
+    """Return the remarks on an engine's difference in a row."""
     name = row.relation.name
     found = [REMARKS[name, engine]] if (name, engine) in REMARKS else []
-    if engine == "fluid" and abs(row.found[engine].difference) > 0.01:
+    if engine == "fluid" and abs(row.comparisons[engine].difference) > 0.01:
         found += [text for start, text in FLUID.items() if name.startswith(start)]
     return found

@@ -1,36 +1,36 @@
-"""Formulas of Vegas: alone, and where its packets are lost."""
+"""Formulas of Vegas without other flows, and with marks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.formulas.beside import (
-    COUNT,
-    ENDLESS,
-    HALF,
-    LINUX,
-    Deaf,
-    answers,
-    beside_reno,
-    given,
-    of,
-    own_queue,
-    ratio_of,
-    ratio_row,
-    rise_of,
-    vegas,
-)
 from benchmarks.formulas.cases import (
     ENGINES,
-    RESTS,
+    WITHOUT_PACKETS,
     Block,
     Group,
     Relation,
     Views,
-    at,
+    of_group,
 )
 from benchmarks.formulas.independent import C_RENO, IID
+from benchmarks.formulas.vegas_and_reno import (
+    COUNT,
+    ENDLESS,
+    HALF,
+    LINUX,
+    LossBlindVegas,
+    alpha_offset_of,
+    beside_reno,
+    evaluate,
+    loss_response,
+    own_queue,
+    parameters_of,
+    ratio_of,
+    ratio_row,
+    vegas,
+)
 from vegasfluid.analysis.closed_forms import (
     Formula,
     fair_alpha_lossless,
@@ -57,18 +57,21 @@ __all__ = ["vegas_blocks"]
 # ---- nothing is lost -----------------------------------------------------------------------------
 
 ALPHA = 8.0
-NEAR, FAR = 0.1, 0.2
-"""Propagation, s."""
+"""Lower threshold without losses, packets."""
+NEAR = 0.1
+"""Short base round-trip time, s."""
+FAR = 0.2
+"""Long base round-trip time, s."""
 
 
 def lossless_network() -> Network:
-    """Vegas alone behind a long buffer, in two dialects, from two distances."""
-    trips = (NEAR,) * 3 + (FAR,) * 3
+    """Return Vegas flows with a long buffer, two dialects and two base RTTs."""
+    rtts = (NEAR,) * 3 + (FAR,) * 3
     flows = {
         name: Flows(
             6,
             Vegas(ALPHA, ALPHA + 1 if name == "brakmo" else ALPHA, dialect=name),
-            base_rtt=trips,
+            base_rtt=rtts,
             initial_ssthresh=4,
             send_overhead=0.0,
         )
@@ -78,10 +81,11 @@ def lossless_network() -> Network:
 
 
 LOSSLESS = "12 Vegas flows (brakmo, linux; 0.1 and 0.2 s) over one buffer, no losses"
+"""Description of the network for the page."""
 
 
 def lossless_windows(dialect: str, law: Vegas | None, alpha: float, base: float) -> list[Relation]:
-    """Window and rate of the far flows of a dialect."""
+    """Return the relations of window and rate of the far flows of a dialect."""
     of_law = (law,) if law else ()
     window, rate = vegas_lossless_window(*of_law), vegas_lossless_rate(*of_law)
     far = f"{dialect}.1"
@@ -90,38 +94,40 @@ def lossless_windows(dialect: str, law: Vegas | None, alpha: float, base: float)
         return window(rtt=group.rtt, base_rtt=base, alpha=alpha)
 
     def rate_of(group: Group) -> float:
-        known = {"capacity": 4000.0, "queue": group.queue, "base_rtt": base, "alpha": alpha}
-        return rate(**{name: value for name, value in known.items() if name in rate.takes})
+        parameters = {"capacity": 4000.0, "queue": group.queue, "base_rtt": base, "alpha": alpha}
+        return rate(**{name: value for name, value in parameters.items() if name in rate.takes})
 
     return [
         Relation(
             f"{window.name}.alone",
             window,
             LOSSLESS,
-            at("one", far, window_of),
-            at("one", far, lambda group: group.cwnd),
+            of_group("one", far, window_of),
+            of_group("one", far, lambda group: group.cwnd),
         ),
         Relation(
             f"{rate.name}.alone",
             rate,
             LOSSLESS,
-            at("one", far, rate_of),
-            at("one", far, lambda group: group.rate),
+            of_group("one", far, rate_of),
+            of_group("one", far, lambda group: group.rate),
         ),
     ]
 
 
 def lossless_rates(near: float, far: float) -> list[Relation]:
-    """What the near flows get beside the far ones, by the base RTTs, s; and the alpha of a rate."""
+    """Return the relations of rates of near and far flows, from their base RTTs (s)."""
     return [
         Relation(
             "fair_alpha_of_rate",
             fair_alpha_of_rate(),
             LOSSLESS,
-            at(
+            of_group(
                 "one",
                 "brakmo",
-                lambda of: fair_alpha_of_rate()(rate=of.rate, capacity=4000.0, queue=of.queue),
+                lambda group: fair_alpha_of_rate()(
+                    rate=group.rate, capacity=4000.0, queue=group.queue
+                ),
             ),
             lambda _: ALPHA + 0.5,
         ),
@@ -145,27 +151,32 @@ def lossless_rates(near: float, far: float) -> list[Relation]:
 
 
 def lossless_block() -> Block:
-    """Vegas alone behind a long buffer, in two dialects, from two distances."""
+    """Return the block of Vegas without losses."""
     network = lossless_network()
     base_rtts = network.base_rtts("brakmo")
     near, far = base_rtts[0], base_rtts[5]
-    found = [
+    relations = [
         *lossless_windows("brakmo", None, ALPHA + 0.5, far),
         *lossless_windows("linux", LINUX, ALPHA, far),
         *lossless_rates(near, far),
     ]
-    return Block("lossless", {"one": network}, found, until=400.0, packets_until=400.0)
+    return Block("lossless", {"one": network}, relations, until=400.0, packets_until=400.0)
 
 
 # ---- beside Reno, over RED that marks ------------------------------------------------------------
 
 
 def lossy_networks() -> dict[str, Network]:
-    """Vegas that halves beside Reno, with alphas of all sizes."""
-    known, rise = given(beside_reno(LINUX), HALF), rise_of("brakmo")
-    asked = of(over_red(fair_alpha_with_losses()), known, **answers("brakmo"))
-    edge = of(over_red(fair_alpha_lossless()), known, ratio=1.0)
-    alphas = {"half": asked - rise, "edge": edge - rise, "full": ENDLESS, "small": 0.2}
+    """Return networks of Vegas (brakmo) and Reno with small, fair and large alphas."""
+    parameters, offset = parameters_of(beside_reno(LINUX), HALF), alpha_offset_of("brakmo")
+    half_alpha = evaluate(over_red(fair_alpha_with_losses()), parameters, **loss_response("brakmo"))
+    fair_alpha = evaluate(over_red(fair_alpha_lossless()), parameters, ratio=1.0)
+    alphas = {
+        "half": half_alpha - offset,
+        "edge": fair_alpha - offset,
+        "full": ENDLESS,
+        "small": 0.2,
+    }
     return {name: beside_reno(vegas(alpha)) for name, alpha in alphas.items()}
 
 
@@ -174,8 +185,8 @@ class LossyRows:
     """Rows of the table about Vegas whose packets are marked.
 
     Args:
-        networks: by name.
-        where: what they have in common, in words.
+        networks: networks by name.
+        where: description of the networks for the page.
     """
 
     networks: dict[str, Network]
@@ -183,58 +194,60 @@ class LossyRows:
 
     @property
     def base(self) -> float:
-        """The base RTT of Vegas, s."""
+        """Base RTT of Vegas, s."""
         return self.networks["half"].base_rtts("vegas")[0]
 
     def alpha(self, network: str) -> float:
-        """Alpha of Vegas in a network, packets, with what the dialect adds to it."""
+        """Return alpha of Vegas in a network plus the dialect's offset, packets."""
         tuned: Any = self.networks[network].flows["vegas"].law
-        return tuned.alpha + rise_of("brakmo")
+        return tuned.alpha + alpha_offset_of("brakmo")
 
-    def says(self, formula: Formula, group: Group, alpha: float) -> float:
-        """What a formula says of a group of flows."""
-        law = answers("brakmo")
-        full = vegas_saturated_window()(drop_prob=group.drop_prob, **law)
-        seen = {
+    def prediction(self, formula: Formula, group: Group, alpha: float) -> float:
+        """Return a formula's value for a group of flows."""
+        response = loss_response("brakmo")
+        saturated = vegas_saturated_window()(drop_prob=group.drop_prob, **response)
+        measured = {
             "cwnd": group.cwnd,
             "rtt": group.rtt,
             "base_rtt": self.base,
             "drop_prob": group.drop_prob,
         }
-        return of(formula, seen, **law, softness=0.25, share=group.cwnd / full, alpha=alpha)
+        return evaluate(
+            formula, measured, **response, softness=0.25, share=group.cwnd / saturated, alpha=alpha
+        )
 
     def row(
-        self, key: str, formula: Formula, network: str, words: str, has: Any, **more: Any
+        self, key: str, formula: Formula, network: str, words: str, measurement: Any, **more: Any
     ) -> Relation:
-        """A formula beside what the flows of Vegas have in a network."""
+        """Return the relation of a formula with the Vegas flows of a network."""
         alpha = self.alpha(network)
-        value: Any = has if callable(has) else (lambda _: has)
+        value: Any = measurement if callable(measurement) else (lambda _: measurement)
         return Relation(
             key,
             formula,
             f"{self.where}; {words}",
-            at(network, "vegas", lambda group: self.says(formula, group, alpha)),
-            at(network, "vegas", value),
+            of_group(network, "vegas", lambda group: self.prediction(formula, group, alpha)),
+            of_group(network, "vegas", value),
             **more,
         )
 
     def window(self, group: Group) -> float:
-        """The window, packets."""
+        """Return the window, packets."""
         return group.cwnd
 
     def backlog(self, group: Group) -> float:
-        """The packets of its own that a flow has in the queue."""
+        """Return a flow's packets in the queue."""
         return own_queue(group, self.base)
 
     def fair_alpha_of_queue(self, views: Views) -> float:
-        """The alpha that has the ratio that is seen, by the queue that is seen."""
+        """Return the alpha for the measured ratio and queue, packets."""
         ratio, queue = ratio_of("half")(views), views["half"]["vegas"].queue
-        known = given(self.networks["half"], ratio) | answers("brakmo")
-        return of(fair_alpha_with_losses(), known, queue=queue)
+        parameters = parameters_of(self.networks["half"], ratio) | loss_response("brakmo")
+        return evaluate(fair_alpha_with_losses(), parameters, queue=queue)
 
 
 def lossy_windows(rows: LossyRows) -> list[Relation]:
-    """Windows, and the alphas that have them."""
+    """Return the relations of windows, and of the alphas for them."""
     large, row = f"alpha = {ENDLESS:g}", rows.row
     alphas = {name: rows.alpha(name) for name in ("half", "small")}
     minimum, at_saturation = law_of_the_minimum(), vegas_alpha_at_saturation()
@@ -265,10 +278,10 @@ def lossy_windows(rows: LossyRows) -> list[Relation]:
 
 
 def lossy_block() -> Block:
-    """Windows of Vegas where packets are marked, and alphas for them."""
+    """Return the block of Vegas with marks."""
     where = f"{COUNT} Reno and {COUNT} Vegas flows (brakmo) over RED that marks"
     rows = LossyRows(lossy_networks(), where)
-    found = [
+    relations = [
         *lossy_windows(rows),
         Relation(
             "fair_alpha_with_losses.queue",
@@ -284,69 +297,69 @@ def lossy_block() -> Block:
             "largest_ratio.halving",
             largest_ratio(),
             f"{where}; alpha = {ENDLESS:g}: ratio of rates",
-            lambda _: largest_ratio()(loss_constant=C_RENO, **answers("brakmo")),
+            lambda _: largest_ratio()(loss_constant=C_RENO, **loss_response("brakmo")),
             ratio_of("full"),
         ),
     ]
-    return Block("lossy", rows.networks, found, until=400.0, options=IID, packets_until=400.0)
+    return Block("lossy", rows.networks, relations, until=400.0, options=IID, packets_until=400.0)
 
 
 def linux_block(kind: type[Vegas]) -> Block:
-    """The same in Linux's dialect, whose alpha is a whole number: it is asked for the ratio."""
-    whole, deaf = 12, kind is Deaf
-    law = LINUX if not deaf else None
-    network = beside_reno(vegas(whole, "linux", kind))
-    formula = fair_alpha_lossless(LINUX) if deaf else fair_alpha_with_losses(LINUX, "iid")
-    known = given(network, 1.0)
+    """Return the same in Linux's dialect: alpha is an integer, so the formula gets the ratio."""
+    alpha, loss_blind = 12, kind is LossBlindVegas
+    law = LINUX if not loss_blind else None
+    network = beside_reno(vegas(alpha, "linux", kind))
+    formula = fair_alpha_lossless(LINUX) if loss_blind else fair_alpha_with_losses(LINUX, "iid")
+    parameters = parameters_of(network, 1.0)
     where = f"{COUNT} Reno and {COUNT} Vegas flows (linux) over RED that marks"
-    where += "; Vegas does not respond to losses" if deaf else ""
+    where += "; Vegas does not respond to losses" if loss_blind else ""
 
-    def says(views: Views) -> float:
+    def prediction(views: Views) -> float:
         ratio, queue = ratio_of("one")(views), views["one"]["vegas"].queue
-        return of(formula, known, ratio=ratio, queue=queue)
+        return evaluate(formula, parameters, ratio=ratio, queue=queue)
 
-    found = [
+    relations = [
         Relation(
             formula.name,
             formula,
             f"{where}; alpha of q and the ratio",
-            says,
-            lambda _: float(whole),
-            RESTS if deaf else ENGINES,
+            prediction,
+            lambda _: float(alpha),
+            WITHOUT_PACKETS if loss_blind else ENGINES,
         )
     ]
     if law is not None:
         exact = vegas_alpha(LINUX, "iid")
-        found.append(
+        relations.append(
             Relation(
                 exact.name,
                 exact,
                 f"{where}; alpha of W, R and p",
-                at(
+                of_group(
                     "one",
                     "vegas",
                     lambda group: exact(
                         cwnd=group.cwnd,
                         rtt=group.rtt,
-                        base_rtt=known["base_rtt"],
+                        base_rtt=parameters["base_rtt"],
                         drop_prob=group.drop_prob,
                     ),
                 ),
-                lambda _: float(whole),
+                lambda _: float(alpha),
             )
         )
     return Block(
-        "linux_deaf" if deaf else "linux",
+        "linux_deaf" if loss_blind else "linux",
         {"one": network},
-        found,
+        relations,
         until=400.0,
         options=IID,
         packets_until=400.0,
-        long=deaf,
+        long=loss_blind,
     )
 
 
 def vegas_blocks() -> list[Block]:
-    """All blocks of this file."""
-    linux = [linux_block(kind) for kind in (Vegas, Deaf)]
+    """Return all blocks of this module."""
+    linux = [linux_block(kind) for kind in (Vegas, LossBlindVegas)]
     return [lossless_block(), lossy_block(), *linux]

@@ -60,7 +60,7 @@ def test_packets_have_what_the_formulas_say(name: str) -> None:
 
 
 def test_no_block_is_left_out() -> None:
-    solved = {name for name, each in block_of_name().items() if each.rests and not each.long}
+    solved = {name for name, each in block_of_name().items() if each.needs_solver and not each.long}
     assert solved == {*IN_EQUILIBRIUM, "windows.iid"}
 
 
@@ -73,7 +73,7 @@ def test_no_closed_form_is_left_out() -> None:
 def test_the_page_tells_a_miss() -> None:
     """A formula that is wrong by 2 % is told in bold."""
     (row, *_) = block_of_name()["linux"].rows(False, ("solver",))
-    found = row.found["solver"]
+    found = row.comparisons["solver"]
     wrong = Row(row.relation, {"solver": found._replace(formula=1.02 * found.formula)})
     assert "**-2 %**" in markdown([wrong], False)
     assert "**" not in markdown([row], False).partition("| formula |")[2]

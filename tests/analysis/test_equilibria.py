@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.formulas.beside import Deaf
+from benchmarks.formulas.vegas_and_reno import LossBlindVegas
 from tests.networks import three_alphas
 from vegasfluid import (
     Cubic,
@@ -285,7 +285,7 @@ def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
 
 def beside_deaf(alpha: Any, times: float = 1.0) -> Network:
     """A dead zone of one point, beside Reno that is marked; capacity and queue times a factor."""
-    law = replace(Deaf(8, 9), alpha=alpha, beta=alpha + 1)
+    law = replace(LossBlindVegas(8, 9), alpha=alpha, beta=alpha + 1)
     aqm = Red(50 * times, 450 * times, max_drop=0.1 / times**2, wait=False, ecn=True)
     flows = reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)}
     return network(flows, aqm, 1000 * times, 2000 * times)

@@ -1,4 +1,4 @@
-"""Formulas of what does not rest: saw-teeth behind drop-tail, and flows that join one by one."""
+"""Formulas of networks that oscillate behind drop-tail, and of flows that join one by one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from scipy.signal import find_peaks
 
 from benchmarks.formulas.cases import (
     MODELS,
-    MOVES,
+    WITHOUT_SOLVER,
     Block,
     Relation,
     View,
     Views,
-    at,
-    flowed,
+    fluid_runs,
+    of_group,
     view_of,
 )
 from vegasfluid import modelfile
@@ -58,15 +58,16 @@ from vegasfluid.fluid import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.trajectory import Recording
 
-__all__ = ["teeth_blocks"]
+__all__ = ["sawtooth_blocks"]
 
 SAMPLES = 4001
+"""Samples of a fluid run."""
 PROMINENT = 0.3
-"""A peak stands out by so much of the whole range."""
+"""Smallest prominence of a peak, as a fraction of the whole range."""
 
 
-def toothed(run: Recording, warmup: float) -> View:
-    """A view with periods and troughs."""
+def sawtooth_view(run: Recording, warmup: float) -> View:
+    """Return a view with periods and minima."""
     view, late = view_of(run, warmup), run.times >= warmup
     names = list(run.network.links)
     for number, (name, group) in enumerate(view.items()):
@@ -83,22 +84,24 @@ def toothed(run: Recording, warmup: float) -> View:
 
 
 def peaks_of(values: np.ndarray) -> np.ndarray:
-    """Where the large peaks are."""
+    """Return the indices of the large peaks."""
     return find_peaks(values, prominence=PROMINENT * np.ptp(values))[0]
 
 
 # ---- one flow at each buffer ---------------------------------------------------------------------
 
-CAPACITY, RTT = 2000.0, 0.1
-"""Packets/s and seconds."""
+CAPACITY = 2000.0
+"""Capacity of the links, packets/s."""
+RTT = 0.1
+"""Base round-trip time, s."""
 FILLINGS = (0.2, 0.5, 1.0)
-"""Buffers over what the path holds."""
+"""Buffers relative to the bandwidth-delay product."""
 SMALL = 10
-"""Packets; a buffer that hardly changes the round-trip time."""
+"""Buffer that hardly changes the round-trip time, packets."""
 
 
 def single_flows(losses: str) -> Network:
-    """One flow at each of several links."""
+    """Return one flow at each of several links."""
     laws: dict[str, CongestionControl] = {
         "back_reno": Reno(recovery="sack"),
         "back_cubic": Cubic(friendly=False, fast_convergence=False),
@@ -107,55 +110,55 @@ def single_flows(losses: str) -> Network:
         "back_highspeed": HighSpeed(),
     }
     buffers = dict.fromkeys(laws, float(SMALL))
-    held = CAPACITY * (RTT + sending())
+    pipe = CAPACITY * (RTT + sending())
     for number, filling in enumerate(FILLINGS):
         laws[f"reno_{number}"] = Reno(recovery="sack")
-        buffers[f"reno_{number}"] = round(filling * held)
+        buffers[f"reno_{number}"] = round(filling * pipe)
     links = {
         name: Link(CAPACITY, buffer, DropTail(losses=losses)) for name, buffer in buffers.items()
     }
     flows = {
-        name: Flows(1, law, base_rtt=RTT, path=(name,), initial_ssthresh=held / 2)
+        name: Flows(1, law, base_rtt=RTT, path=(name,), initial_ssthresh=pipe / 2)
         for name, law in laws.items()
     }
     return Network(links, flows)
 
 
 def sending() -> float:
-    """The time to put a packet and its ACK on the link, s."""
+    """Return the sending time of a packet and its ACK, s."""
     return (1 + 40 / 1500) / CAPACITY
 
 
 def single_block() -> Block:
-    """How much of a link one Reno flow uses, and how long windows take to come back."""
+    """Return the utilisation of one Reno flow, and the times in which windows recover."""
     packets = single_flows("overflow")
-    held = CAPACITY * packets.base_rtts("back_reno")[0]
-    found = []
+    pipe = CAPACITY * packets.base_rtts("back_reno")[0]
+    relations = []
     for number, filling in enumerate(FILLINGS):
         name = f"reno_{number}"
-        part = packets.links[name].buffer / held
-        found.append(
+        buffer = packets.links[name].buffer / pipe
+        relations.append(
             Relation(
                 f"reno_utilisation.{filling:g}",
                 reno_utilisation(),
                 f"one Reno flow, a buffer of {filling:g} C T",
-                lambda _, b=part: reno_utilisation()(filling=min(b, 1.0)),
-                at("one", name, lambda of: of.utilisation),
-                MOVES,
+                lambda _, b=buffer: reno_utilisation()(filling=min(b, 1.0)),
+                of_group("one", name, lambda group: group.utilisation),
+                WITHOUT_SOLVER,
             )
         )
     for name in ("reno", "cubic", "cubic_friendly", "scalable", "highspeed"):
         law = packets.flows[f"back_{name}"].law
-        there = recovery_time(law, held + SMALL, held / CAPACITY)
-        found.append(
+        recovery = recovery_time(law, pipe + SMALL, pipe / CAPACITY)
+        relations.append(
             Relation(
                 f"recovery_time.{name}",
                 None,
-                f"one {name} flow of {held + SMALL:.0f} packets at a small buffer: from peak to "
+                f"one {name} flow of {pipe + SMALL:.0f} packets at a small buffer: from peak to "
                 "peak, less two round trips (loss detection and recovery), s",
-                lambda _, s=there.seconds: s,
-                at("one", f"back_{name}", lambda of: of.period - 2 * of.rtt),
-                MOVES,
+                lambda _, s=recovery.seconds: s,
+                of_group("one", f"back_{name}", lambda group: group.period - 2 * group.rtt),
+                WITHOUT_SOLVER,
                 plain="W / 2 round trips"
                 if name == "reno"
                 else "time of growth from after the loss to the old window",
@@ -164,13 +167,13 @@ def single_block() -> Block:
     return Block(
         "single",
         {"one": single_flows("synchronised")},
-        found,
+        relations,
         until=400.0,
         options=FluidOptions(),
         packets={"one": packets},
         packets_until=400.0,
-        flow=partial(flowed, samples=SAMPLES),
-        look=toothed,
+        flow=partial(fluid_runs, samples=SAMPLES),
+        look=sawtooth_view,
     )
 
 
@@ -178,7 +181,7 @@ def single_block() -> Block:
 
 
 def beside_reno(capacity: float, base_rtt: float, buffer: int, backlog: float) -> Network:
-    """One Reno and one Vegas flow, which keeps a backlog."""
+    """Return one Reno flow and one Vegas flow with a given backlog (packets)."""
     tuned = Vegas(backlog - 0.5, backlog + 0.5)
     laws: dict[str, CongestionControl] = {"reno": Reno(recovery="sack"), "vegas": tuned}
     flows = {
@@ -189,11 +192,11 @@ def beside_reno(capacity: float, base_rtt: float, buffer: int, backlog: float) -
 
 
 SIZES = {"even": (1000.0, 0.1, 100), "large": (1000.0, 0.005, 400), "small": (4000.0, 0.1, 40)}
-"""Capacity in packets/s, base RTT in s, and buffer in packets, by name."""
+"""Capacity (packets/s), base RTT (s) and buffer (packets), by name."""
 
 
 def even_link() -> dict[str, float]:
-    """What formulas take of the link whose buffer is its bandwidth-delay product."""
+    """Return the parameters of the link whose buffer is its bandwidth-delay product."""
     capacity, base_rtt, buffer = SIZES["even"]
     network = beside_reno(capacity, base_rtt, buffer, buffer / 3)
     base = network.base_rtts("reno")[0]
@@ -201,7 +204,7 @@ def even_link() -> dict[str, float]:
 
 
 def backlogs_of_vegas() -> dict[str, float]:
-    """The backlog that Vegas keeps, packets, by the network: a size, and where it is not fair."""
+    """Return the backlog of Vegas by network, packets: fair, or with a suffix another one."""
     return {
         "even": fair_backlog(**even_link()),
         "even.third": 100 / 3,
@@ -213,43 +216,48 @@ def backlogs_of_vegas() -> dict[str, float]:
 
 
 def share_row(
-    key: str, formula: Formula | None, network: str, backlog: float, says: float, **more: Any
+    key: str, formula: Formula | None, network: str, backlog: float, prediction: float, **more: Any
 ) -> Relation:
-    """What a formula says of Vegas's share in a network, beside what the engines have."""
+    """Return the relation of a formula's value for Vegas's share in a network."""
     size = SIZES[network.partition(".")[0]]
     words = f"one Reno and one Vegas flow, C T = {size[0] * size[1]:.0f}, B = {size[2]}"
     words += f", d = {backlog:.1f}"
-    has = more.pop("has", share_of(network))
-    return Relation(key, formula, words, lambda _: says, has, MOVES, **more)
+    measurement = more.pop("measurement", share_of(network))
+    return Relation(key, formula, words, lambda _: prediction, measurement, WITHOUT_SOLVER, **more)
 
 
 def shares(backlogs: dict[str, float]) -> list[Relation]:
-    """What the formulas of the share say, beside what the networks have."""
+    """Return the relations of Vegas's share with a full buffer."""
     halving, share = queue_after_halving(), vegas_share()
     even = even_link() | {"backlog": backlogs["even.third"]}
     lowest = halving(**even)
-    third, sevenths = fair_backlog_of_small_buffer(), fair_backlog_of_large_buffer()
-    of_large, of_small = vegas_share_of_large_buffer(), vegas_share_of_small_buffer()
-    still, small = {"free": ("fluid",)}, {"free": MOVES}
-    at_third = {"has": at("even.third", "reno", lambda of: of.lowest), **still}
-    plain = {"plain": "s_v(d, q_low(d)) = 1/2", **still}
+    fair_small, fair_large = fair_backlog_of_small_buffer(), fair_backlog_of_large_buffer()
+    large, small = vegas_share_of_large_buffer(), vegas_share_of_small_buffer()
+    no_fluid, no_target = {"free": ("fluid",)}, {"free": WITHOUT_SOLVER}
+    at_third = {
+        "measurement": of_group("even.third", "reno", lambda group: group.lowest),
+        **no_fluid,
+    }
+    plain = {"plain": "s_v(d, q_low(d)) = 1/2", **no_fluid}
 
-    def row(key: str, formula: Formula | None, network: str, says: float, more: Any) -> Relation:
-        return share_row(key, formula, network, backlogs[network], says, **more)
+    def row(
+        key: str, formula: Formula | None, network: str, prediction: float, more: Any
+    ) -> Relation:
+        return share_row(key, formula, network, backlogs[network], prediction, **more)
 
     return [
         row("queue_after_halving", halving, "even.third", lowest, at_third),
-        row("vegas_share", share, "even.third", share(**even, lowest=lowest), still),
+        row("vegas_share", share, "even.third", share(**even, lowest=lowest), no_fluid),
         row("fair_backlog", None, "even", 0.5, plain),
-        row("vegas_share_of_large_buffer", of_large, "large.third", 0.4, still),
-        row("fair_backlog_of_large_buffer", sevenths, "large", 0.5, still),
-        row("vegas_share_of_small_buffer", of_small, "small.half", 0.625, small),
-        row("fair_backlog_of_small_buffer", third, "small", 0.5, small),
+        row("vegas_share_of_large_buffer", large, "large.third", 0.4, no_fluid),
+        row("fair_backlog_of_large_buffer", fair_large, "large", 0.5, no_fluid),
+        row("vegas_share_of_small_buffer", small, "small.half", 0.625, no_target),
+        row("fair_backlog_of_small_buffer", fair_small, "small", 0.5, no_target),
     ]
 
 
 def share_block() -> Block:
-    """Vegas's share of a link behind a full buffer."""
+    """Return the block of Vegas's share with a full buffer."""
     backlogs = backlogs_of_vegas()
     networks = {
         key: beside_reno(*SIZES[key.partition(".")[0]], backlog)
@@ -261,13 +269,13 @@ def share_block() -> Block:
         shares(backlogs),
         until=100.0,
         packets_until=800.0,
-        flow=partial(flowed, samples=SAMPLES),
-        look=toothed,
+        flow=partial(fluid_runs, samples=SAMPLES),
+        look=sawtooth_view,
     )
 
 
 def share_of(network: str) -> Callable[[Views], float]:
-    """Vegas's share of what is delivered."""
+    """Return a function of views: Vegas's share of the delivered packets."""
 
     def share(views: Views) -> float:
         reno, vegas = (views[network][name].rate for name in ("reno", "vegas"))
@@ -278,25 +286,27 @@ def share_of(network: str) -> Callable[[Views], float]:
 
 # ---- persistent congestion -----------------------------------------------------------------------
 
-JOINING, APART = 6, 150.0
-"""Flows, and seconds from one to the next."""
+JOINING = 6
+"""Number of flows."""
+APART = 150.0
+"""Time between the starts of two flows, s."""
 BACKLOG = 20.5
-"""Packets at which alpha = 20 rests in the textbook's dialect."""
+"""Equilibrium backlog of a flow with alpha = 20 in the dialect `brakmo`, packets."""
 PIPE = 4000.0
-"""Packets/s."""
+"""Capacity of the link, packets/s."""
 
 
 def joining() -> Network:
-    """Vegas flows that join one by one, each when the others are at rest."""
+    """Return Vegas flows that join one by one, each when the others are at equilibrium."""
     law = Vegas(BACKLOG - 0.5, BACKLOG + 0.5)
-    trips = tuple(0.1 + 0.002 * number for number in range(JOINING))
+    rtts = tuple(0.1 + 0.002 * number for number in range(JOINING))
     starts = tuple(APART * number for number in range(JOINING))
-    flows = Flows(JOINING, law, base_rtt=trips, start=starts, initial_ssthresh=2, send_overhead=0.0)
+    flows = Flows(JOINING, law, base_rtt=rtts, start=starts, initial_ssthresh=2, send_overhead=0.0)
     return Network(Link(PIPE, 2000), {"vegas": flows})
 
 
 def with_false_bases(network: Network, options: FluidOptions) -> Equilibrium:
-    """The equilibrium where each flow's base RTT includes the queue that it found at its start."""
+    """Return the equilibrium where each flow's base RTT includes the queue at its start."""
     network = after_events(network)
     model = equilibrium_model(network, options)
     queues = [0.0, *(BACKLOG * queue_per_alpha(number) for number in range(1, JOINING))]
@@ -309,7 +319,7 @@ def with_false_bases(network: Network, options: FluidOptions) -> Equilibrium:
 
 
 def persistent_block() -> Block:
-    """What flows with false base RTTs have."""
+    """Return the block of flows with false base RTTs."""
     first, last = "vegas", f"vegas.{JOINING - 1}"
     queue, rate = persistent_queue(), rate_with_false_base()
     before, now = (
@@ -317,16 +327,20 @@ def persistent_block() -> Block:
         for number in (JOINING - 1, JOINING)
     )
     where = f"{JOINING} Vegas flows (brakmo) that join {APART:g} s apart"
-    found = [
+    relations = [
         Relation(
-            "persistent_queue", queue, where, lambda _: now, at("one", first, lambda of: of.queue)
+            "persistent_queue",
+            queue,
+            where,
+            lambda _: now,
+            of_group("one", first, lambda group: group.queue),
         ),
         Relation(
             "rate_with_false_base",
             rate,
             f"{where}: the last one",
             lambda _: rate(capacity=PIPE, queue=now, alpha=BACKLOG, false_queue=before),
-            at("one", last, lambda of: of.rate),
+            of_group("one", last, lambda group: group.rate),
         ),
         Relation(
             "last_over_first",
@@ -340,7 +354,7 @@ def persistent_block() -> Block:
     return Block(
         "persistent",
         {"one": joining()},
-        found,
+        relations,
         until=1200.0,
         packets_until=1200.0,
         packets_after=0.75,
@@ -349,28 +363,33 @@ def persistent_block() -> Block:
 
 
 def papers_joining() -> Block:
-    """La, Walrand and Anantharam's ten connections, which do not wait for each other's rest."""
+    """Return La, Walrand and Anantharam's ten connections, which join before equilibrium."""
     network = modelfile.load(MODELS / "la_walrand_anantharam_persistent.toml").network
     queue = persistent_queue()
-    middle = queue(alpha=2.0, queue_per_alpha=queue_per_alpha(10))
+    length = queue(alpha=2.0, queue_per_alpha=queue_per_alpha(10))
     words = "La, Walrand and Anantharam's ten connections (ns2, alpha = 1, beta = 3), 60 to 140 s; "
     words += "the formula with 2"
-    found = [
+    relations = [
         Relation(
             "persistent_queue.paper",
             queue,
             words,
-            lambda _: middle,
-            at("one", "vegas", lambda of: of.queue),
-            MOVES,
-            MOVES,
+            lambda _: length,
+            of_group("one", "vegas", lambda group: group.queue),
+            WITHOUT_SOLVER,
+            WITHOUT_SOLVER,
         )
     ]
     return Block(
-        "joining", {"one": network}, found, until=140.0, packets_until=140.0, packets_after=60 / 140
+        "joining",
+        {"one": network},
+        relations,
+        until=140.0,
+        packets_until=140.0,
+        packets_after=60 / 140,
     )
 
 
-def teeth_blocks() -> list[Block]:
-    """All blocks of this file."""
+def sawtooth_blocks() -> list[Block]:
+    """Return all blocks of this module."""
     return [single_block(), share_block(), persistent_block(), papers_joining()]
