@@ -70,33 +70,54 @@ __all__ += ["between", "drop_tail", "needed_drops", "own_count", "points", "roun
 __all__ += ["thresholds", "weight"]
 
 Means = dict[str, float]
+"""Means of a run by compared quantity."""
 Engine = Callable[[Network, float, int], Recording]
+"""Function from network, simulated time (s) and samples to a recording."""
 
 ENGINES: dict[str, Engine] = {
     "fluid": partial(record_fluid, tolerance=None),
     "density": partial(record_fluid, resolution="distribution", tolerance=None),
 }
-"""What is held against the packet simulator; with a network's own steps, as what shorter ones
-change is far below the differences that are looked at.
+"""Fluid models that are compared with the packet simulator, without error control.
+
+A network's own steps are short enough: shorter ones change far less than the differences.
 """
 WANTED = {"ratio": 0.05, "queue": 0.03}
-"""Median differences at most, with RED and ten flows or more."""
-CASES, CHOICE = 72, 2001
-"""Number of networks, and seed of the design."""
-SEEDS, FULL_SEEDS = (1, 2), (1, 2, 3, 4, 5)
-TUNED, PACKET_BYTES = "vegas", 1500
-ROUNDS, SHORTEST, LONGEST, FEWEST_PACKETS, MOST_PACKETS = 9, 60.0, 600.0, 5e5, 2e7
+"""Targets of median differences, with RED and at least ten flows."""
+CASES = 72
+"""Number of networks."""
+CHOICE = 2001
+"""Seed of the design."""
+SEEDS = (1, 2)
+"""Seeds of packet runs in the quick version."""
+FULL_SEEDS = (1, 2, 3, 4, 5)
+"""Seeds with `--full`."""
+TUNED = "vegas"
+"""Class whose ratio is measured."""
+PACKET_BYTES = 1500
+"""Size of a packet, bytes."""
+ROUNDS = 9
+"""Duration of a run in round trips per packet of a fair window."""
+SHORTEST = 60.0
+"""Shortest run, s."""
+LONGEST = 600.0
+"""Longest run, s."""
+FEWEST_PACKETS = 5e5
+"""Smallest number of packets of a run."""
+MOST_PACKETS = 2e7
+"""Largest number of packets of a run."""
 NAMES = {"queue": "queue_packets", "drops": "drop_share"}
+"""Names in the summary of a run, where they differ."""
 COMPARED = {name: NAMES.get(name, name) for name in ("ratio", "utilisation", "queue", "drops")}
 """Compared quantities, with their names in the summary of a run."""
 LEAST = {"ratio": 0.0, "queue": 1.0, "drops": 1e-5}
-"""Differences are relative, to so much at least (the queue in packets); others are absolute."""
+"""Smallest denominators of relative differences (queue in packets); others are absolute."""
 MANY = 10
-"""Flows of the networks that are judged apart, too."""
+"""Smallest number of flows of the networks with a separate summary."""
 
 
 class Point(NamedTuple):
-    """A point of the design; each coordinate from 0 to 1."""
+    """A point of the design; each coordinate is between 0 and 1."""
 
     number: float
     recovery: float
@@ -116,15 +137,15 @@ class Point(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A network of the design, and how long to run it.
+    """A network of the design, and the duration of its run.
 
     Args:
-        name: tells where it lies in the design.
-        network: of the classes `vegas`, and `reno` or `cubic`.
+        name: name with the network's properties.
+        network: network with the classes `vegas`, and `reno` or `cubic`.
         until: simulated time, s.
         warmup: time that the means leave out, s.
         red: whether the queue is RED.
-        flows: of both classes.
+        flows: number of flows of both classes.
     """
 
     name: str
@@ -136,7 +157,7 @@ class Case(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """A queue: its law, its buffer, and about where it rests, packets."""
+    """A queue discipline, its buffer, and its approximate equilibrium queue, packets."""
 
     law: QueueDiscipline
     buffer: float
@@ -145,50 +166,53 @@ class Queue(NamedTuple):
 
 @cache
 def points() -> list[Point]:
-    """The Latin hypercube."""
+    """Return the points of the Latin hypercube."""
     cube = qmc.LatinHypercube(len(Point._fields), optimization="random-cd", rng=CHOICE)
     return [Point(*map(float, row)) for row in cube.random(CASES)]
 
 
-def between(part: float, low: float, high: float) -> float:
-    """From `low` to `high`, evenly on a logarithmic scale."""
-    return low * (high / low) ** part
+def between(fraction: float, low: float, high: float) -> float:
+    """Return the value between `low` and `high` at a fraction of a logarithmic scale."""
+    return low * (high / low) ** fraction
 
 
 def rounded(value: float) -> float:
-    """Two digits, so that a name can tell it."""
+    """Return the value with two significant digits, as the names print it."""
     return float(f"{value:.2g}")
 
 
 def needed_drops(window: float) -> float:
-    """Loss probability at which Reno has this mean window: 1.5 / window^2 for large ones."""
+    """Return the loss probability at which Reno has this mean window (packets).
+
+    1.5 / window^2 for large ones.
+    """
     return 1 / (1 + window**2 / 1.5)
 
 
 def drop_tail(room: float, held: float, flows: int) -> Queue:
-    """A buffer of 0.3 to 2 times what the path holds; the queue takes half of it."""
+    """Return drop-tail with a buffer of 0.3 to 2 bandwidth-delay products; half is the queue."""
     buffer = round(max(20.0, 3.0 * flows, between(room, 0.3, 2.0) * held))
     return Queue(DropTail(), buffer, buffer / 2)
 
 
 def thresholds(room: float, reach: float, held: float, flows: int) -> tuple[float, float]:
-    """RED's thresholds: the lower a part of what the path holds, the upper 2 to 4 times that."""
+    """Return RED's thresholds, packets: `low` relative to the path, `high` 2 to 4 times that."""
     low = max(10.0, 2.0 * flows, between(room, 0.2, 1.0) * held)
     return low, between(reach, 2.0, 4.0) * low
 
 
 def weight(averaging: float, held: float, low: float) -> float:
-    """Weight of RED's average, which extends over 3 to 30 times the packets on the path."""
+    """Return the weight of RED's average, over 3 to 30 times the packets on the path."""
     return 1 / (between(averaging, 3.0, 30.0) * (held + low))
 
 
 def own_count(share: float, flows: int) -> int:
-    """Number of Vegas flows: a fraction of 0.2 to 0.8, and at least one flow of each class."""
+    """Return the number of Vegas flows: 20 to 80 %, and at least one flow of each class."""
     return min(max(round(flows * (0.2 + 0.6 * share)), 1), flows - 1)
 
 
 def red(point: Point, held: float, flows: int) -> Queue:
-    """RED, and the queue at which it drops what Reno needs for an equal share, packets."""
+    """Return RED, and the queue at which it drops what Reno needs for an equal share, packets."""
     low, high = thresholds(point.room, point.reach, held, flows)
     wait, needed = point.wait < 0.5, needed_drops((held + high) / flows)
     on_curve = 3 * needed / (2 + needed) if wait else needed / 2
@@ -211,7 +235,10 @@ def red(point: Point, held: float, flows: int) -> Queue:
 
 
 def vegas(point: Point, dialect: str, fair: float, rtt_over_base: float) -> Vegas:
-    """A multiple of the fair alpha and a dead zone of 0 to 4 packets, as the dialect counts."""
+    """Return Vegas with a multiple of the fair alpha and a dead band of 0 to 4 packets.
+
+    Both are in the dialect's units.
+    """
     scale = rtt_over_base if DIALECTS[dialect].divides_by_base_rtt else 1.0
     alpha = max(1, round(between(point.alpha, 0.2, 2.0) * fair * scale))
     return Vegas(alpha, alpha + round(4 * point.dead_zone * scale), dialect=dialect)
@@ -220,14 +247,14 @@ def vegas(point: Point, dialect: str, fair: float, rtt_over_base: float) -> Vega
 def classes(
     point: Point, flows: int, competitor: Reno | Cubic, tuned: Vegas, common: Flows
 ) -> dict[str, Flows]:
-    """The flows, shared out among the competitor and Vegas."""
-    own = own_count(point.share, flows)
-    others = replace(common, count=flows - own, law=competitor)
-    return {competitor.name: others, TUNED: replace(common, count=own, law=tuned)}
+    """Return the flows of the competitor and of Vegas."""
+    vegas_count = own_count(point.share, flows)
+    others = replace(common, count=flows - vegas_count, law=competitor)
+    return {competitor.name: others, TUNED: replace(common, count=vegas_count, law=tuned)}
 
 
 def case_of(point: Point) -> Case:
-    """The network at a point."""
+    """Return the network at a point."""
     number = int(CASES * point.number)
     cubic, tail, dialect = number // 36 == 1, number // 12 % 3 == 2, list(DIALECTS)[number // 3 % 4]
     megabits = rounded(between(point.bandwidth, 2, 1000))
@@ -248,12 +275,12 @@ def case_of(point: Point) -> Case:
         send_overhead=1 / capacity if tail else 0.0,
     )
     tuned = vegas(point, dialect, queue.resting / flows, trip / rtt)
-    wanted = ROUNDS * window * trip
-    until = max(wanted, SHORTEST, FEWEST_PACKETS / capacity)
+    full_time = ROUNDS * window * trip
+    until = max(full_time, SHORTEST, FEWEST_PACKETS / capacity)
     until = min(until, LONGEST, MOST_PACKETS / capacity)
-    kind = competitor.name if cubic else f"{competitor.name}_{recovery}"
-    sizes = f"{megabits:g}Mbps_{1e3 * rtt:g}ms_{flows}flows" + "_short" * (until < wanted)
-    name = f"{number:02d}_{kind}_{queue.law.name}_{dialect}_{sizes}"
+    competitor_name = competitor.name if cubic else f"{competitor.name}_{recovery}"
+    sizes = f"{megabits:g}Mbps_{1e3 * rtt:g}ms_{flows}flows" + "_short" * (until < full_time)
+    name = f"{number:02d}_{competitor_name}_{queue.law.name}_{dialect}_{sizes}"
     link = Link(capacity, queue.buffer, queue.law)
     network = Network(link, classes(point, flows, competitor, tuned, common), PACKET_BYTES)
     return Case(name, network, until, until / 3, not tail, flows)
@@ -261,25 +288,25 @@ def case_of(point: Point) -> Case:
 
 @cache
 def designed() -> list[Case]:
-    """All networks by number; of a queue, a dialect and a competitor there are three in a row."""
+    """Return all networks by number; three in a row have the same queue, dialect and competitor."""
     return sorted(map(case_of, points()))
 
 
-def compared(of: Mapping[str, float]) -> Means:
-    """Averages of a run that are compared."""
-    return {name: of[key] for name, key in COMPARED.items()}
+def compared(means: Mapping[str, float]) -> Means:
+    """Return the compared means of a run."""
+    return {name: means[key] for name, key in COMPARED.items()}
 
 
 def from_packets(case: Case, seeds: tuple[int, ...] = FULL_SEEDS) -> Means:
-    """Means of the packet simulator over seeds, and the relative standard error of the ratio."""
-    found = measurement.measure(case.network, TUNED, seeds, until=case.until, warmup=case.warmup)
-    logs = found.log_ratios
+    """Return means of the packet simulator, and the relative standard error of the ratio."""
+    measured = measurement.measure(case.network, TUNED, seeds, until=case.until, warmup=case.warmup)
+    logs = measured.log_ratios
     error = logs.std(ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
-    return {**compared(found.means()), "ratio_error": float(error)}
+    return {**compared(measured.means()), "ratio_error": float(error)}
 
 
 def from_model(case: Case, record: Engine = ENGINES["fluid"]) -> Means:
-    """The means of a fluid; NaN where it fails."""
+    """Return the means of a fluid model; NaN where it fails."""
     try:
         recording = record(case.network, case.until, DEFAULT_SAMPLES)
     except SolveFailed:
@@ -288,18 +315,18 @@ def from_model(case: Case, record: Engine = ENGINES["fluid"]) -> Means:
 
 
 def differences(model: Means, packets: Means) -> Means:
-    """A model's means less the packet simulator's; relative, as LEAST says."""
+    """Return a model's means minus the packet simulator's, relative as `LEAST` says."""
     units = {name: max(packets[name], least) for name, least in LEAST.items()}
     return {name: (model[name] - packets[name]) / units.get(name, 1.0) for name in COMPARED}
 
 
 def summary(figures: Figures, engine: str, found: Mapping[str, Means]) -> None:
-    """Median, 90th percentile and worst of the differences, either way.
+    """Add median, 90th percentile and maximum of the absolute differences.
 
     Args:
-        figures: what they are added to.
-        engine: whose differences.
-        found: differences by the names of the cases.
+        figures: figures to add to.
+        engine: name of the fluid model.
+        found: differences by name of the case.
     """
     many = {case.name for case in designed() if case.red and case.flows >= MANY}
     for group, names in (("all", set(found)), (f"red_{MANY}flows", many & set(found))):
@@ -317,22 +344,22 @@ def summary(figures: Figures, engine: str, found: Mapping[str, Means]) -> None:
 
 
 def measure(full: bool) -> Figures:
-    """All networks, or one of each queue, dialect and competitor."""
+    """Return figures of all networks, or of one for each queue, dialect and competitor."""
     keep_compiled_equations()
     figures = Figures()
-    found: dict[str, dict[str, Means]] = {engine: {} for engine in ENGINES}
+    by_engine: dict[str, dict[str, Means]] = {engine: {} for engine in ENGINES}
     for case in designed()[:: 1 if full else 3]:
         means = {"packets": from_packets(case, FULL_SEEDS if full else SEEDS)}
         means |= {engine: from_model(case, record) for engine, record in ENGINES.items()}
         for key in (*COMPARED, "ratio_error"):
-            for engine, of in means.items():
-                if key in of:
-                    figures.add(f"{case.name}.{key}.{engine}", of[key])
+            for engine, values in means.items():
+                if key in values:
+                    figures.add(f"{case.name}.{key}.{engine}", values[key])
         for engine in ENGINES:
-            found[engine][case.name] = differences(means[engine], means["packets"])
+            by_engine[engine][case.name] = differences(means[engine], means["packets"])
         jax.clear_caches()  # each network is a program of its own, and XLA's memory for them ends
-    for engine, of in found.items():
-        summary(figures, engine, of)
+    for engine, values in by_engine.items():
+        summary(figures, engine, values)
     return figures
 
 

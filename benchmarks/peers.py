@@ -1,4 +1,4 @@
-"""Minimisers of other libraries, and the evaluations and CPU seconds that a search takes."""
+"""Minimisers of other libraries, with the evaluations and CPU seconds that they need."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from scipy import optimize
 __all__ = ["PEERS", "SEED", "Enough", "Judged", "Spent", "Trace", "optuna_is_there", "spent_by"]
 
 SEED = 1
+"""Seed of the random minimisers."""
 Vector = np.ndarray
+"""Parameters; (parameter,)."""
 Bounds = list[tuple[float, float]]
+"""Lower and upper bound of each parameter."""
 
 
 class Enough(Exception):
-    """Raised inside a search to end it."""
+    """Raised by the objective to end a minimiser."""
 
 
 class Judged(NamedTuple):
     """Result of an evaluation of the objective.
 
     Args:
-        loss: what is minimised.
-        good: whether the point will do.
-        allowed: whether it breaks nothing.
+        loss: value to be minimised.
+        good: whether the point reaches the goal.
+        allowed: whether the point satisfies all constraints.
     """
 
     loss: float
@@ -39,12 +42,15 @@ class Judged(NamedTuple):
 
 @dataclass
 class Trace:
-    """A function to be minimised that keeps its own accounts.
+    """An objective that records its evaluations and CPU seconds.
 
     Args:
-        judge: the function, of one vector.
-        most: evaluations after which a search is ended.
-        until_good: whether a search is ended at the first point that will do.
+        judge: objective of a vector of parameters.
+        most: number of evaluations that ends the search.
+        until_good: whether the first point that reaches the goal ends the search.
+        judged: results so far.
+        seconds: CPU seconds from the start to each result.
+        begin: process time at the start, s.
     """
 
     judge: Callable[[Vector], Judged]
@@ -55,20 +61,20 @@ class Trace:
     begin: float = field(default_factory=time.process_time)
 
     def __call__(self, x: Vector) -> float:
-        """The loss.
+        """Evaluate the objective, record the result and return the loss.
 
         Raises:
-            Enough: where the search is to end.
+            Enough: if the search is to end.
         """
         judged = self.judge(np.atleast_1d(np.asarray(x, float)))
         self.note(judged)
         return judged.loss
 
     def note(self, judged: Judged) -> None:
-        """Enter an evaluation that was made elsewhere.
+        """Record the result of an evaluation.
 
         Raises:
-            Enough: where the search is to end.
+            Enough: if the search is to end.
         """
         self.judged.append(judged)
         self.seconds.append(time.process_time() - self.begin)
@@ -76,27 +82,27 @@ class Trace:
             raise Enough
 
     def restart(self) -> None:
-        """Forget what was, and begin to count."""
+        """Delete all results and start counting."""
         self.judged.clear()
         self.seconds.clear()
         self.begin = time.process_time()
 
     @property
     def first_good(self) -> int | None:
-        """The number of the first evaluation that will do, from 0."""
+        """Index of the first evaluation that reaches the goal, or None."""
         return next((n for n, judged in enumerate(self.judged) if judged.good), None)
 
 
 class Spent(NamedTuple):
-    """What a search took; nan where it never was at a point that will do.
+    """Effort of a search; NaN where no point reached the goal.
 
     Args:
-        evaluations: up to the first point that will do.
-        cpu_s: up to there.
-        all_evaluations: until the search ended.
-        all_cpu_s: until it ended.
-        least: the smallest loss that is allowed.
-        ended: whether it ended by a rule of its own.
+        evaluations: number of evaluations up to the first point that reaches the goal.
+        cpu_s: CPU seconds up to there.
+        all_evaluations: number of evaluations until the search ended.
+        all_cpu_s: CPU seconds until it ended.
+        least: smallest loss of an allowed point.
+        ended: whether it ended by its own criterion.
     """
 
     evaluations: float
@@ -108,19 +114,19 @@ class Spent(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether it was at a point that will do."""
+        """Whether a point reached the goal."""
         return not math.isnan(self.evaluations)
 
 
 class Peer(Protocol):
-    """A search: what it minimises, bounds, and where to begin."""
+    """A minimiser of an objective within bounds from an initial guess."""
 
     def __call__(self, trace: Trace, bounds: Bounds, start: Vector) -> object:
-        """Search until it ends, or `Enough` is raised."""
+        """Minimise until the method ends, or `Enough` is raised."""
 
 
 def spent_by(search: Callable[[Trace], object], trace: Trace) -> Spent:
-    """What a search takes."""
+    """Run a search and return its effort."""
     trace.restart()
     ended = True
     try:
@@ -128,23 +134,23 @@ def spent_by(search: Callable[[Trace], object], trace: Trace) -> Spent:
     except Enough:
         ended = False
     total, first = time.process_time() - trace.begin, trace.first_good
-    reached = (math.nan, math.nan) if first is None else (first + 1, trace.seconds[first])
+    effort = (math.nan, math.nan) if first is None else (first + 1, trace.seconds[first])
     least = min((judged.loss for judged in trace.judged if judged.allowed), default=math.nan)
-    return Spent(*reached, len(trace.judged), total, least, ended)
+    return Spent(*effort, len(trace.judged), total, least, ended)
 
 
 def nelder_mead(trace: Trace, bounds: Bounds, start: Vector) -> object:
-    """SciPy's, with its own tolerances and its own first simplex."""
+    """Run SciPy's Nelder-Mead with default tolerances and simplex."""
     return optimize.minimize(trace, start, method="Nelder-Mead", bounds=bounds)
 
 
 def differential_evolution(trace: Trace, bounds: Bounds, start: Vector) -> object:
-    """SciPy's, as it is given; it begins all over the bounds."""
+    """Run SciPy's differential evolution with default options; it ignores `start`."""
     return optimize.differential_evolution(trace, bounds, rng=SEED)
 
 
 def tpe(trace: Trace, bounds: Bounds, start: Vector) -> object:
-    """Optuna's tree-structured Parzen estimator, which begins with `start`."""
+    """Run Optuna's tree-structured Parzen estimator, with `start` as first trial."""
     import optuna  # pyright: ignore[reportMissingImports]
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -164,10 +170,11 @@ PEERS: dict[str, Peer] = {
     "differential_evolution": differential_evolution,
     "tpe": tpe,
 }
+"""Minimisers by name."""
 
 
 def optuna_is_there() -> bool:
-    """Whether Optuna can be imported; says on standard error how to have it, if not."""
+    """Return whether Optuna can be imported; if not, say on standard error what to install."""
     try:
         import optuna  # noqa: F401 # pyright: ignore[reportMissingImports]
     except ImportError:

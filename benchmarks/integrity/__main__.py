@@ -23,12 +23,16 @@ from benchmarks.integrity.single_network import Found, look
 from vegasfluid.fluid import TOLERANCE
 from vegasfluid.parallel import processors
 
-NETWORKS, QUICK = 1000, 60
+NETWORKS = 1000
+"""Number of networks with `--full`."""
+QUICK = 60
+"""Number of networks of the quick version."""
 FAR = 0.25
-"""A ratio that is off by more is far off."""
+"""Relative error of the ratio above which the fluid model must warn."""
 EACH = 20
-"""Networks that a process takes before another one is begun: compiled programs stay in memory.
-(`ProcessPoolExecutor` can wait for ever once it should replace one, python/cpython issue 115634.)
+"""Networks per process, because compiled programs stay in memory.
+
+`ProcessPoolExecutor` can wait for ever when it replaces a process (python/cpython issue 115634).
 """
 
 
@@ -37,44 +41,50 @@ def measure(full: bool) -> Figures:
 
     The result of each is printed to standard error as a line of JSON.
     """
-    found = []
+    results = []
     with get_context("spawn").Pool(processors(), maxtasksperchild=EACH) as pool:
-        for of in pool.imap(look, range(NETWORKS if full else QUICK)):
-            found.append(of)
-            print(json.dumps(asdict(of)), file=sys.stderr, flush=True)
-    return summary(found)
+        for result in pool.imap(look, range(NETWORKS if full else QUICK)):
+            results.append(result)
+            print(json.dumps(asdict(result)), file=sys.stderr, flush=True)
+    return summary(results)
 
 
-def summary(found: list[Found]) -> Figures:
-    """Counts and shares, with what is wanted of them."""
+def summary(results: list[Found]) -> Figures:
+    """Return counts and fractions, with their targets."""
     figures = Figures()
-    figures.add("integrity.networks", len(found))
-    figures.add("integrity.with_faults", sum(bool(of.faults) for of in found), at_most=0)
-    whole = [of for of in found if np.isfinite(of.error)]
-    figures.add("integrity.error.met", share(of.error <= TOLERANCE for of in whole))
-    figures.add("integrity.halved.within", share(of.halved <= 0 for of in whole), at_least=0.99)
-    figures.add("integrity.samples.largest", max(of.read for of in whole), at_most=1e-3)
-    for red, law, wanted in ((True, "red", 0.06), (False, "droptail", 0.10)):
-        several = [of for of in whole if of.red == red and np.isfinite(of.ratios[0])]
-        add_packets(figures, f"integrity.{law}", several, wanted)
+    figures.add("integrity.networks", len(results))
+    figures.add("integrity.with_faults", sum(bool(result.faults) for result in results), at_most=0)
+    complete = [result for result in results if np.isfinite(result.error)]
+    figures.add("integrity.error.met", share(result.error <= TOLERANCE for result in complete))
+    figures.add(
+        "integrity.halved.within", share(result.halved <= 0 for result in complete), at_least=0.99
+    )
+    figures.add("integrity.samples.largest", max(result.read for result in complete), at_most=1e-3)
+    for with_red, law, wanted in ((True, "red", 0.06), (False, "droptail", 0.10)):
+        group = [
+            result
+            for result in complete
+            if result.red == with_red and np.isfinite(result.ratios[0])
+        ]
+        add_packets(figures, f"integrity.{law}", group, wanted)
     return figures
 
 
-def add_packets(figures: Figures, name: str, found: list[Found], wanted: float) -> None:
-    """How far fluid and packets are apart, and whether a fluid that is far off says so."""
-    off = np.array([abs(of.ratios[0] / of.ratios[1] - 1) for of in found])
-    warned = np.array([bool(of.warnings) for of in found])
+def add_packets(figures: Figures, name: str, results: list[Found], wanted: float) -> None:
+    """Add the differences of fluid and packets, and how often large ones are warned of."""
+    errors = np.array([abs(result.ratios[0] / result.ratios[1] - 1) for result in results])
+    warned = np.array([bool(result.warnings) for result in results])
     if np.any(~warned):
-        figures.add(f"{name}.unwarned.median", float(np.median(off[~warned])), at_most=wanted)
+        figures.add(f"{name}.unwarned.median", float(np.median(errors[~warned])), at_most=wanted)
     figures.add(f"{name}.unwarned.number", int(np.sum(~warned)))
-    if np.any(off > FAR):
-        figures.add(f"{name}.far_off.warned", float(np.mean(warned[off > FAR])), at_least=0.9)
-    figures.add(f"{name}.far_off.number", int(np.sum(off > FAR)))
+    if np.any(errors > FAR):
+        figures.add(f"{name}.far_off.warned", float(np.mean(warned[errors > FAR])), at_least=0.9)
+    figures.add(f"{name}.far_off.number", int(np.sum(errors > FAR)))
 
 
-def share(of: Iterable[bool]) -> float:
-    """The part of them that are true."""
-    return float(np.mean(list(of)))
+def share(values: Iterable[bool]) -> float:
+    """Return the fraction that is true."""
+    return float(np.mean(list(values)))
 
 
 if __name__ == "__main__":

@@ -28,20 +28,33 @@ from vegasfluid.quantities import mbps, ms
 __all__ = ["SEED", "Drawn", "drawn"]
 
 SEED = 30
+"""Seed of all networks."""
 LOSS_BASED = (Reno, NewReno, Cubic, HighSpeed, Scalable)
-MEGABITS, MILLISECONDS, FLOWS = (1.0, 1000.0), (1.0, 300.0), (1, 200)
+"""Congestion controls that respond to losses only."""
+MEGABITS = (1.0, 1000.0)
+"""Range of the capacity, Mbit/s."""
+MILLISECONDS = (1.0, 300.0)
+"""Range of base RTTs, ms."""
+FLOWS = (1, 200)
+"""Range of the number of flows."""
 APART = 3.0
-"""Round trips of the classes of a network are up to so many times as long, or as short."""
-EPOCHS, SHORTEST, LONGEST, MOST_PACKETS = 12, 20.0, 200.0, 4e6
-"""A run lasts so many times as a fair window of Reno takes to grow by itself; s; packets."""
+"""Largest factor between the RTTs of a network's classes."""
+EPOCHS = 12
+"""Duration of a run in units of the time in which Reno's window grows by half a fair window."""
+SHORTEST = 20.0
+"""Shortest run, s."""
+LONGEST = 200.0
+"""Longest run, s."""
+MOST_PACKETS = 4e6
+"""Largest number of packets of a run that is longer than the shortest."""
 
 
 class Drawn(NamedTuple):
-    """A random network, and how long to run it.
+    """A random network, and the duration of its run.
 
     Args:
-        number: by which it was drawn.
-        network: what was drawn.
+        number: number of the network.
+        network: random network.
         until: simulated time, s.
         warmup: time that means leave out, s.
     """
@@ -59,34 +72,34 @@ class Draw:
         self.random = np.random.default_rng([SEED, number])
 
     def log(self, low: float, high: float) -> float:
-        """Evenly on a logarithmic scale."""
+        """Return a number that is uniform on a logarithmic scale."""
         return float(np.exp(self.random.uniform(np.log(low), np.log(high))))
 
-    def yes(self, share: float = 0.5) -> bool:
-        """Whether something is so that is so in a share of the networks."""
-        return bool(self.random.random() < share)
+    def yes(self, probability: float = 0.5) -> bool:
+        """Return True with a probability."""
+        return bool(self.random.random() < probability)
 
     def split(self, total: int, parts: int) -> list[int]:
-        """A number of flows in parts, each of one at least."""
+        """Return a number of flows split at random into parts of at least one."""
         cuts = np.sort(self.random.choice(np.arange(1, total), parts - 1, replace=False))
         return np.diff([0, *cuts, total]).astype(int).tolist()
 
 
 def drawn(number: int) -> Drawn:
-    """The network of a number."""
+    """Return the network of a number."""
     draw = Draw(number)
     capacity, base = mbps(draw.log(*MEGABITS)), draw.log(*MILLISECONDS)
     total = round(draw.log(*FLOWS))
     parts = min(int(draw.random.integers(1, 4)), total)
     rtts = [ms(base)] + [ms(rtt_near(draw, base)) for _ in range(parts - 1)]
-    held = capacity * float(np.mean(rtts))
-    buffer = float(round(max(10.0, draw.log(0.3, 3.0) * held, 2.0 * total * draw.yes(0.8))))
+    pipe = capacity * float(np.mean(rtts))
+    buffer = float(round(max(10.0, draw.log(0.3, 3.0) * pipe, 2.0 * total * draw.yes(0.8))))
     link = Link(capacity, buffer, red(draw, buffer) if draw.yes() else DropTail())
-    window = (held + buffer / 2) / total
+    window = (pipe + buffer / 2) / total
     flows = {}
-    for own, (count, rtt) in enumerate(zip(draw.split(total, parts), rtts, strict=True)):
+    for index, (count, rtt) in enumerate(zip(draw.split(total, parts), rtts, strict=True)):
         law = law_of(draw, buffer / 2 / total)
-        flows[f"{law.name}{own}"] = Flows(
+        flows[f"{law.name}{index}"] = Flows(
             count,
             law,
             base_rtt=rtt,
@@ -94,21 +107,21 @@ def drawn(number: int) -> Drawn:
             start=UniformStart(1.0),
             initial_ssthresh=max(2.0, window / 2) if draw.yes() else 1e9,
         )
-    trip = (held + buffer / 2) / capacity
+    trip = (pipe + buffer / 2) / capacity
     until = min(max(EPOCHS * window / 2 * trip, SHORTEST), LONGEST)
     until = max(min(until, MOST_PACKETS / capacity), SHORTEST)
     return Drawn(number, Network(link, flows), until, until / 4)
 
 
 def rtt_near(draw: Draw, base: float) -> float:
-    """The round trip of another class, ms: the same, or one not too far from it."""
+    """Return the RTT of another class, ms: the same, or one within a factor of 3."""
     if draw.yes(1 / 3):
         return base
     return float(np.clip(draw.log(base / APART, base * APART), *MILLISECONDS))
 
 
 def red(draw: Draw, buffer: float) -> QueueDiscipline:
-    """RED with thresholds in a buffer; half of them mark."""
+    """Return RED with thresholds within a buffer; half of them mark."""
     low = draw.log(0.05, 0.3) * buffer
     return Red(
         min_thresh=max(low, 2.0),
@@ -122,7 +135,7 @@ def red(draw: Draw, buffer: float) -> QueueDiscipline:
 
 
 def law_of(draw: Draw, fair: float) -> CongestionControl:
-    """A congestion control; Vegas, with alpha about its fair share of the queue, in half."""
+    """Return a congestion control: half are Vegas, with alpha around a fair backlog (packets)."""
     if draw.yes():
         return LOSS_BASED[int(draw.random.integers(len(LOSS_BASED)))]()
     if draw.yes(0.1):

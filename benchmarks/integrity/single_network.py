@@ -22,25 +22,28 @@ from vegasfluid.trajectory import Recording
 
 __all__ = ["Found", "look"]
 
-OTHER_SAMPLES, SEEDS = 287, (1, 2, 3)
+OTHER_SAMPLES = 287
+"""Number of samples of the run with other samples."""
+SEEDS = (1, 2, 3)
+"""Seeds of the packet runs."""
 LEAST_RATIO = 1e-3
-"""A class that gets less is starved, however much less it is."""
+"""Ratio below which a class counts as starved."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a network showed.
+    """Results for one network.
 
     Args:
-        number: by which it was drawn.
-        red: whether its queue is RED's.
-        faults: a line each.
-        error: what the run says of its error.
-        halved: what half the tolerance changed, as far as it is beyond that error.
-        read: what other samples changed.
-        warnings: of the run.
-        ratios: goodput of the first class over that of the others, by fluid and by packets; NaN
-            where there is one class.
+        number: number of the network.
+        red: whether the queue is RED.
+        faults: a line for each fault.
+        error: error that the run states.
+        halved: change by half the tolerance minus that error.
+        read: change by other samples.
+        warnings: warnings of the run.
+        ratios: goodput of the first class over that of the others, in the fluid model and the
+            packet simulator; NaN with one class.
     """
 
     number: int
@@ -54,43 +57,46 @@ class Found:
 
 
 def look(number: int) -> Found:
-    """One network, by both simulators."""
+    """Return the results for one network with both simulators."""
     keep_compiled_equations()
-    of = drawn(number)
-    red = of.network.link.aqm.name == "red"
+    case = drawn(number)
+    red = case.network.link.aqm.name == "red"
     try:
-        usual = fluid(of)
-        exact, other = fluid(of, tolerance=TOLERANCE / 2), fluid(of, samples=OTHER_SAMPLES)
+        run = fluid(case)
+        accurate, resampled = (
+            fluid(case, tolerance=TOLERANCE / 2),
+            fluid(case, samples=OTHER_SAMPLES),
+        )
     except SolveFailed as failed:
         return Found(number, red, [str(failed)])
-    told = np.array(usual.error)
-    moved = np.array(difference(usual, exact, of.warmup))
+    errors = np.array(run.error)
+    changes = np.array(difference(run, accurate, case.warmup))
     return Found(
         number,
         red,
-        faults(usual),
-        float(told.max()),
-        float(np.max(moved - told)),
-        max(difference(other, usual, of.warmup)),
-        validity_warnings(usual, of.warmup),
-        (first_to_others(usual, of.warmup), packets(of)),
+        faults(run),
+        float(errors.max()),
+        float(np.max(changes - errors)),
+        max(difference(resampled, run, case.warmup)),
+        validity_warnings(run, case.warmup),
+        (first_to_others(run, case.warmup), packets(case)),
     )
 
 
-def fluid(of: Drawn, samples: int = DEFAULT_SAMPLES, tolerance: float = TOLERANCE) -> Recording:
-    """The fluid's run."""
-    return record_fluid(of.network, of.until, samples, warmup=of.warmup, tolerance=tolerance)
+def fluid(case: Drawn, samples: int = DEFAULT_SAMPLES, tolerance: float = TOLERANCE) -> Recording:
+    """Return the fluid run."""
+    return record_fluid(case.network, case.until, samples, warmup=case.warmup, tolerance=tolerance)
 
 
-def packets(of: Drawn) -> float:
-    """The ratio of the classes by packets, over some seeds."""
-    times = sample_times(of.until, of.warmup, DEFAULT_SAMPLES)
-    runs = [record_packets(of.network, times, seed) for seed in SEEDS]
-    return float(np.exp(np.mean([np.log(first_to_others(run, of.warmup)) for run in runs])))
+def packets(case: Drawn) -> float:
+    """Return the ratio of the classes in packet runs, geometric mean over seeds."""
+    times = sample_times(case.until, case.warmup, DEFAULT_SAMPLES)
+    runs = [record_packets(case.network, times, seed) for seed in SEEDS]
+    return float(np.exp(np.mean([np.log(first_to_others(run, case.warmup)) for run in runs])))
 
 
 def first_to_others(run: Recording, warmup: float) -> float:
-    """Goodput of a flow of the first class over that of a flow of the others, within bounds."""
+    """Return the goodput of a flow of the first class over that of others, clipped."""
     if len(run.network.flows) == 1:
         return float("nan")
     return float(np.clip(run.totals_after(warmup).goodput_ratio(0), LEAST_RATIO, 1 / LEAST_RATIO))

@@ -1,4 +1,4 @@
-"""Notebook 2 in Chromium: run it, move its sliders, and measure the time until it redraws."""
+"""Notebook 2 in Chromium: run it, move its sliders, and measure the time until it is redrawn."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["BROWSERS", "Redraws", "Seen", "SliderPage", "chromium", "opened"]
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+"""Names of the browser's program."""
 PATIENCE = 300_000
-"""Milliseconds that anything may take: models are compiled, perhaps beside other work."""
+"""Timeout of all steps, ms; models are compiled, possibly beside other work."""
 REDRAWING = 60_000
-"""Milliseconds after which a redraw is taken to have failed."""
+"""Timeout of a redraw, ms."""
 SIZE: ViewportSize = {"width": 1280, "height": 1000}
+"""Size of the page, pixels."""
 READY = "Python 3 | Idle"
-"""What JupyterLab says of a kernel that waits; one that starts has no such line yet."""
+"""JupyterLab's status line of an idle kernel; one that starts has no such line yet."""
 ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
-"""No address but this machine's is found."""
+"""Chromium's option that resolves no address but this machine's."""
 
 WATCH = """
 patience => {
@@ -60,7 +62,7 @@ patience => {
   window.redrawn = Promise.race([seen, late]);
 }
 """
-"""From a key to the frame after the one in which both new pictures stand."""
+"""JavaScript that measures from a key press to the frame after both new pictures are shown, ms."""
 BYTES = """
 image => fetch(image.src).then(found => found.blob()).then(blob => new Promise(done => {
   const reader = new FileReader();
@@ -68,7 +70,8 @@ image => fetch(image.src).then(found => found.blob()).then(blob => new Promise(d
   reader.readAsDataURL(blob);
 }))
 """
-SETTLED = """
+"""JavaScript that returns an image in base64."""
+UP_TO_DATE = """
 () => {
   const said = document.querySelector('[role=status][data-ratio]').dataset;
   const shown = [...document.querySelectorAll('.widget-slider .widget-readout')];
@@ -76,32 +79,34 @@ SETTLED = """
   return Number(said.alpha) === alpha && Number(said.beta) === beta;
 }
 """
-"""Whether the text is of where both sliders stand; of these one may follow the other."""
+"""JavaScript that tests whether the text belongs to both sliders; one slider may move the other."""
 COMPLETE = """
 () => {
   const images = [...document.querySelectorAll('img.widget-image')];
   return images.length === 2 && images.every(image => image.complete && image.naturalWidth > 0);
 }
 """
+"""JavaScript that tests whether both pictures are loaded."""
 
 ALL_RUN = r"""
 () => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
   .every(prompt => /\[\d+\]/.test(prompt.textContent))
 """
+"""JavaScript that tests whether all cells have run."""
 
 
 def chromium() -> str | None:
-    """Path of the browser; None if it is not installed."""
+    """Return the path of the browser; None if it is not installed."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 class Seen(NamedTuple):
-    """What the page shows.
+    """Content of the page.
 
     Args:
-        sliders: where alpha and beta stand by the sliders' own numbers, packets.
-        reading: alpha, beta (packets) and ratio, as the text says.
-        pictures: of the run and of the map, PNG.
+        sliders: alpha and beta from the numbers at the sliders, packets.
+        reading: alpha, beta (packets) and ratio from the text.
+        pictures: pictures of the run and of the map, PNG.
     """
 
     sliders: tuple[float, float]
@@ -110,11 +115,11 @@ class Seen(NamedTuple):
 
 
 class Redraws(NamedTuple):
-    """How long redraws took.
+    """Durations of redraws.
 
     Args:
-        times: of each move, ms.
-        load: processes that wanted a processor, mean of the last minute.
+        times: duration after each move, ms.
+        load: load average of the last minute.
     """
 
     times: tuple[float, ...]
@@ -122,26 +127,26 @@ class Redraws(NamedTuple):
 
     @property
     def median(self) -> float:
-        """Milliseconds."""
+        """Median, ms."""
         return float(np.median(self.times))
 
     @property
     def slow(self) -> float:
-        """The 90th percentile, ms."""
+        """90th percentile, ms."""
         return float(np.percentile(self.times, 90))
 
     def write(self, file: Path) -> None:
-        """Write them as JSON, with the machine on which they were taken."""
-        found = {"median_ms": self.median, "percentile_90_ms": self.slow, "times_ms": self.times}
-        whole = {**found, "load_average": self.load, "machine": machine()}
-        file.write_text(json.dumps(whole, indent=2) + "\n")
+        """Write the durations as JSON, with a description of the machine."""
+        figures = {"median_ms": self.median, "percentile_90_ms": self.slow, "times_ms": self.times}
+        content = {**figures, "load_average": self.load, "machine": machine()}
+        file.write_text(json.dumps(content, indent=2) + "\n")
 
 
 class SliderPage:
-    """The notebook on a page, its cells run.
+    """The notebook on a page, with all cells run.
 
     Args:
-        page: of playwright.
+        page: page of playwright.
     """
 
     def __init__(self, page: Any) -> None:
@@ -150,7 +155,7 @@ class SliderPage:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def open_and_run(self, lab: Lab) -> None:
-        """Open the notebook, run all cells by the menu, and wait until all are done."""
+        """Open the notebook, run all cells by the menu, and wait until all have finished."""
         self.page.goto(lab.page(NOTEBOOK))
         self.page.locator(".jp-StatusBar-TextItem", has_text=READY).wait_for()
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
@@ -159,33 +164,33 @@ class SliderPage:
         self.wait_until_idle()
 
     def wait_until_idle(self) -> None:
-        """Wait until no cell waits or runs."""
+        """Wait until all cells have finished."""
         self.page.wait_for_function(ALL_RUN)
         self.page.locator(".jp-StatusBar-TextItem", has_text=READY).wait_for()
 
     def handle(self, name: str) -> Any:
-        """What is pulled of the slider of alpha or of beta."""
+        """Return the handle of the slider of alpha or of beta."""
         slider = self.page.locator(".widget-slider").filter(has_text=name)
         return slider.locator(".noUi-handle")
 
     def outside(self) -> list[str]:
-        """Requests that went elsewhere than to this machine."""
+        """Return the requests to other machines."""
         here = ("http://127.0.0.1:", "ws://127.0.0.1:", "blob:", "data:")
         return [url for url in self.requests if not url.startswith(here)]
 
     def seen(self) -> Seen:
-        """What stands there once the text has followed the sliders."""
-        self.page.wait_for_function(SETTLED)
+        """Return the page's content once the text has followed the sliders."""
+        self.page.wait_for_function(UP_TO_DATE)
         self.page.wait_for_function(COMPLETE)
         sliders = self.values()
-        said = self.page.locator("[role=status][data-ratio]")
-        reading = (float(said.get_attribute(f"data-{of}")) for of in ("alpha", "beta", "ratio"))
+        text = self.page.locator("[role=status][data-ratio]")
+        reading = (float(text.get_attribute(f"data-{of}")) for of in ("alpha", "beta", "ratio"))
         images = self.page.locator("img.widget-image").all()
         pictures = tuple(base64.b64decode(image.evaluate(BYTES)) for image in images)
         return Seen(sliders, tuple(reading), pictures)  # type: ignore[arg-type]
 
     def values(self) -> tuple[float, float]:
-        """Where alpha and beta stand, packets, by the numbers beside the sliders."""
+        """Return alpha and beta from the numbers at the sliders, packets."""
         texts = self.page.locator(".widget-slider .widget-readout").all_inner_texts()
         alpha, beta = map(float, texts)
         return alpha, beta
@@ -194,7 +199,7 @@ class SliderPage:
         """Press a key on a slider, for a move that changes both pictures.
 
         Returns:
-            Milliseconds until both are seen.
+            Time until both are shown, ms.
         """
         self.handle(name).focus()
         self.page.evaluate(WATCH, REDRAWING)
@@ -202,18 +207,18 @@ class SliderPage:
         return float(self.page.evaluate("() => window.redrawn"))
 
     def step(self, name: str, key: str) -> Seen:
-        """Press a key on a slider; what is seen then, whether or not pictures changed."""
+        """Press a key on a slider; return the content, whether or not pictures changed."""
         self.handle(name).focus()
         self.page.keyboard.press(key)
         return self.seen()
 
     def moves(self, count: int, unmeasured: int = 3) -> Redraws:
-        """Move alpha to the right so often, a place at a time; the first ones only warm up."""
+        """Move alpha to the right step by step; return the durations without the first ones."""
         times = [self.press("alpha", "ArrowRight") for _ in range(unmeasured + count)]
         return Redraws(tuple(times[unmeasured:]), os.getloadavg()[0])
 
     def drag(self, name: str, pixels: int) -> None:
-        """Pull a slider to the right by the mouse, in small moves."""
+        """Drag a slider to the right by some pixels with the mouse, in small moves."""
         handle = self.handle(name)
         handle.scroll_into_view_if_needed()
         box = handle.bounding_box()
@@ -224,7 +229,7 @@ class SliderPage:
         self.page.mouse.up()
 
     def screenshot(self, file: Path) -> None:
-        """The page with the sliders at its top."""
+        """Write a screenshot of the page with the sliders at its top."""
         sliders = self.page.locator(".widget-slider").first
         sliders.evaluate("of => of.closest('.jp-CodeCell').scrollIntoView({block: 'start'})")
         self.page.screenshot(path=file)
@@ -232,15 +237,15 @@ class SliderPage:
 
 @contextmanager
 def opened(lab: Lab, artefacts: Path, size: ViewportSize = SIZE) -> Iterator[SliderPage]:
-    """The notebook in a browser of its own, run; closed when the block ends.
+    """Open the notebook in a new browser and run it; closed when the block ends.
 
     Args:
-        lab: that runs.
-        artefacts: where a picture of the page is left if something fails.
-        size: of the page, pixels.
+        lab: running JupyterLab.
+        artefacts: folder for a screenshot of a failure.
+        size: size of the page, pixels.
 
     Raises:
-        LabFailed: for whatever fails, with what the server said.
+        LabFailed: if anything fails, with the server's last lines.
     """
     from playwright.sync_api import Error, sync_playwright
 
@@ -249,10 +254,10 @@ def opened(lab: Lab, artefacts: Path, size: ViewportSize = SIZE) -> Iterator[Sli
         browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
         page = browser.new_page(viewport=size)
         page.set_default_timeout(PATIENCE)
-        shown = SliderPage(page)
+        notebook = SliderPage(page)
         try:
-            shown.open_and_run(lab)
-            yield shown
+            notebook.open_and_run(lab)
+            yield notebook
         except Error as failed:
             page.screenshot(path=artefacts / "failed.png")
             raise LabFailed(f"{failed}\n{lab.last_lines()}") from failed
