@@ -189,21 +189,21 @@ def needed_drops(window: float) -> float:
     return 1 / (1 + window**2 / 1.5)
 
 
-def drop_tail(room: float, held: float, flows: int) -> Queue:
+def drop_tail(room: float, pipe: float, flows: int) -> Queue:
     """Return drop-tail with a buffer of 0.3 to 2 bandwidth-delay products; half is the queue."""
-    buffer = round(max(20.0, 3.0 * flows, between(room, 0.3, 2.0) * held))
+    buffer = round(max(20.0, 3.0 * flows, between(room, 0.3, 2.0) * pipe))
     return Queue(DropTail(), buffer, buffer / 2)
 
 
-def thresholds(room: float, reach: float, held: float, flows: int) -> tuple[float, float]:
+def thresholds(room: float, reach: float, pipe: float, flows: int) -> tuple[float, float]:
     """Return RED's thresholds, packets: `low` relative to the path, `high` 2 to 4 times that."""
-    low = max(10.0, 2.0 * flows, between(room, 0.2, 1.0) * held)
+    low = max(10.0, 2.0 * flows, between(room, 0.2, 1.0) * pipe)
     return low, between(reach, 2.0, 4.0) * low
 
 
-def weight(averaging: float, held: float, low: float) -> float:
+def weight(averaging: float, pipe: float, low: float) -> float:
     """Return the weight of RED's average, over 3 to 30 times the packets on the path."""
-    return 1 / (between(averaging, 3.0, 30.0) * (held + low))
+    return 1 / (between(averaging, 3.0, 30.0) * (pipe + low))
 
 
 def own_count(share: float, flows: int) -> int:
@@ -211,16 +211,16 @@ def own_count(share: float, flows: int) -> int:
     return min(max(round(flows * (0.2 + 0.6 * share)), 1), flows - 1)
 
 
-def red(point: Point, held: float, flows: int) -> Queue:
+def red(point: Point, pipe: float, flows: int) -> Queue:
     """Return RED, and the queue at which it drops what Reno needs for an equal share, packets."""
-    low, high = thresholds(point.room, point.reach, held, flows)
-    wait, needed = point.wait < 0.5, needed_drops((held + high) / flows)
+    low, high = thresholds(point.room, point.reach, pipe, flows)
+    wait, needed = point.wait < 0.5, needed_drops((pipe + high) / flows)
     on_curve = 3 * needed / (2 + needed) if wait else needed / 2
     law = Red(
         min_thresh=round(low),
         max_thresh=round(high),
         max_drop=between(point.max_drop, max(0.02, on_curve), 1.0),
-        weight=weight(point.averaging, held, low),
+        weight=weight(point.averaging, pipe, low),
         gentle=point.gentle < 0.5,
         wait=wait,
     )
@@ -228,7 +228,7 @@ def red(point: Point, held: float, flows: int) -> Queue:
 
     def excess(queue: float) -> float:
         dropped = law.drop_prob(QueueState(queue, Average(queue), 1.0, 1.0, buffer))
-        return float(dropped) - needed_drops((held + queue) / flows)
+        return float(dropped) - needed_drops((pipe + queue) / flows)
 
     bracket = (law.min_thresh, 2 * law.max_thresh)
     return Queue(law, buffer, root_scalar(excess, bracket=bracket).root)
@@ -260,10 +260,10 @@ def case_of(point: Point) -> Case:
     megabits = rounded(between(point.bandwidth, 2, 1000))
     rtt = ms(rounded(between(point.propagation, 5, 200)))
     capacity = mbps(megabits, PACKET_BYTES)
-    held = capacity * rtt
-    flows = round(between(point.flows, 2, min(200, max(10, held))))
-    queue = drop_tail(point.room, held, flows) if tail else red(point, held, flows)
-    window, trip = (held + queue.resting) / flows, (held + queue.resting) / capacity
+    pipe = capacity * rtt
+    flows = round(between(point.flows, 2, min(200, max(10, pipe))))
+    queue = drop_tail(point.room, pipe, flows) if tail else red(point, pipe, flows)
+    window, trip = (pipe + queue.resting) / flows, (pipe + queue.resting) / capacity
     recovery = "sack" if cubic or point.recovery < 0.5 else "newreno"
     competitor = Cubic(recovery=recovery) if cubic else Reno(recovery=recovery)
     common = Flows(

@@ -32,9 +32,9 @@ __all__ = ["LATE", "RUNS", "Measured", "measured"]
 
 RUNS: Path = ROOT / "tests" / "agreement" / "linux_runs.jsonl"
 LATE = np.linspace(0.0, 0.2, 21)
-"""s: start times of the second flow, over which ours are averaged."""
+"""Start times of the second flow, s, over which our results are averaged."""
 EVERY = 5
-"""In the quick version: every so many of them."""
+"""Step between these start times in the quick version."""
 
 
 class Measured(NamedTuple):
@@ -73,41 +73,43 @@ def measured(reference: dict[str, Any], late: float = 0.0, seed: int = 1) -> Mea
 
 
 def beside_reno(rows: list[dict[str, Any]], late: np.ndarray) -> Iterator[tuple[str, float, float]]:
-    """Name, the kernel's and ours of both flows over drop-tail."""
+    """Yield name, Linux's goodput and ours (Mbit/s) of Vegas and Reno over drop-tail."""
     for row in rows:
-        ours = np.mean([measured(row, float(each)).goodput for each in late], axis=0)
-        for flow, of, found in zip(row["scenario"]["flows"], row["flows"], ours, strict=True):
+        means = np.mean([measured(row, float(each)).goodput for each in late], axis=0)
+        for flow, reference, goodput in zip(
+            row["scenario"]["flows"], row["flows"], means, strict=True
+        ):
             name = f"beside.alpha{row['meta']['a']}.{flow['algo']}.goodput_mbps"
-            yield name, of["goodput_mbps"], float(found)
+            yield name, reference["goodput_mbps"], float(goodput)
 
 
 def alone(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
-    """Name, the kernel's and ours of Vegas by itself."""
+    """Yield name, Linux's value and ours of a single Vegas flow: window and queue, packets."""
     for row in rows:
-        found, name = measured(row), f"alone.alpha{row['meta']['a']}"
-        yield f"{name}.cwnd_packets", row["flows"][0]["cwnd"], float(found.cwnd[0])
-        yield f"{name}.queue_packets", row["queue"]["mean_pkts"], found.queue
+        run, name = measured(row), f"alone.alpha{row['meta']['a']}"
+        yield f"{name}.cwnd_packets", row["flows"][0]["cwnd"], float(run.cwnd[0])
+        yield f"{name}.queue_packets", row["queue"]["mean_pkts"], run.queue
 
 
 SEEDS = range(1, 9)
-"""By its dice a run of ours has 36 or 54 Mbit/s for Vegas under jitter that keeps the order."""
+"""Seeds; with jitter that keeps the order, single runs of Vegas have 36 or 54 Mbit/s."""
 
 
 def with_jitter(row: dict[str, Any]) -> float:
-    """Mbit/s of the first flow; where there is jitter, mean over some seeds."""
+    """Return the goodput of the first flow, Mbit/s; with jitter the mean over the seeds."""
     seeds = SEEDS if row["scenario"]["jitter_ms"] else SEEDS[:1]
     return float(np.mean([measured(row, seed=seed).goodput[0] for seed in seeds]))
 
 
 def jittered(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
-    """Name, the kernel's and ours of one flow with jitter."""
+    """Yield name, Linux's goodput and ours (Mbit/s) of one flow with jitter."""
     for row in rows:
         name = f"jitter.{row['meta']['jit']}.{row['meta']['algo']}.goodput_mbps"
         yield name, row["flows"][0]["goodput_mbps"], with_jitter(row)
 
 
 def measure(full: bool) -> Figures:
-    """All three, at worst and one by one."""
+    """Return all three comparisons: the largest difference, and each value."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in reference_runs(RUNS):
         rows.setdefault(row["tag"], []).append(row)
@@ -119,13 +121,13 @@ def measure(full: bool) -> Figures:
         ("jitter", lambda: jittered(rows["e3"]), 0.10),
     )
     for part, compared, bound in parts:
-        found = list(compared())
-        worst = max(abs(ours / theirs - 1) for _, theirs, ours in found)
+        values = list(compared())
+        worst = max(abs(packets / linux - 1) for _, linux, packets in values)
         figures.add(f"{part}.worst", worst, at_most=bound)
-        for name, theirs, ours in found:
-            figures.add(f"{name}.linux", theirs)
-            figures.add(f"{name}.packets", ours)
-            figures.add(f"{name}.difference", ours / theirs - 1)
+        for name, linux, packets in values:
+            figures.add(f"{name}.linux", linux)
+            figures.add(f"{name}.packets", packets)
+            figures.add(f"{name}.difference", packets / linux - 1)
     return figures
 
 

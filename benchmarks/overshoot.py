@@ -59,7 +59,7 @@ def ratio(row: NS2Row, part: float) -> float:
 
 
 def differences(rows: list[NS2Row], part: float) -> dict[str, float]:
-    """ln(fluid's ratio / ns-2's), row by row."""
+    """Return ln(fluid's ratio / ns-2's) by row."""
     return {row.name: math.log(ratio(row, part) / row.ratio) for row in rows}
 
 
@@ -69,29 +69,31 @@ def fitted(rows: list[NS2Row], tolerance: float) -> float:
     def loss(part: float) -> float:
         return float(np.sum(np.square(list(differences(rows, part).values()))))
 
-    found: Any = minimize_scalar(
+    minimum: Any = minimize_scalar(
         loss, bounds=(SMALLEST, 0.999), method="bounded", options={"xatol": tolerance}
     )
-    return float(found.x)
+    return float(minimum.x)
 
 
 def measure(full: bool) -> Figures:
-    """Each network."""
+    """Return the differences with true and with fitted base RTTs, for each network."""
     keep_compiled_equations()
     figures = Figures()
     for network, rows in overshoots().items():
         name, part = f"overshoot.network{network}", fitted(rows, 0.002 if full else 0.01)
         figures.add(f"{name}.base_rtt_over_true", part)
-        for told, by in (("true", 1.0), ("false", part)):
-            found = {of: math.expm1(value) for of, value in differences(rows, by).items()}
+        for base, factor in (("true", 1.0), ("false", part)):
+            found = {
+                row_name: math.expm1(value) for row_name, value in differences(rows, factor).items()
+            }
             sizes = [abs(value) for value in found.values()]
-            judged = [abs(found[row.name]) for row in rows if 0.2 <= row.ratio <= 2]
-            target = WANTED if told == "false" else None
-            figures.add(f"{name}.with_{told}.worst_ratio", max(judged), at_most=target)
-            figures.add(f"{name}.with_{told}.mean_ratio", float(np.mean(sizes)))
+            fair = [abs(found[row.name]) for row in rows if 0.2 <= row.ratio <= 2]
+            target = WANTED if base == "false" else None
+            figures.add(f"{name}.with_{base}.worst_ratio", max(fair), at_most=target)
+            figures.add(f"{name}.with_{base}.mean_ratio", float(np.mean(sizes)))
             if full:
-                for of, value in found.items():
-                    figures.add(f"{name}.with_{told}.{of}", value)
+                for row_name, value in found.items():
+                    figures.add(f"{name}.with_{base}.{row_name}", value)
     return figures
 
 

@@ -47,17 +47,26 @@ from benchmarks.peers import PEERS, Spent, Trace, optuna_is_there, spent_by
 from vegasfluid import modelfile
 
 TRIALS = 200
-"""Of TPE with one knob, at most; in the quick version of the others, too."""
-QUICK, FULL = 1000, 4000
-"""Evaluations with four knobs at most."""
+"""Largest number of evaluations of TPE with one parameter; in the quick version of the others,
+too."""
+QUICK = 1000
+"""Largest number of evaluations with four parameters in the quick version."""
+FULL = 4000
+"""Largest number of evaluations with `--full`."""
 GRID = len(range(5, 1001, 5))
-TIMES, TIMES_GRID = 10, 100
+"""Number of runs of the grid search."""
+TIMES = 10
+"""Target of our speed relative to the best peer's."""
+TIMES_GRID = 100
+"""Target of our speed relative to the grid search's."""
 NETWORKS = (2, 3, 4)
+"""Numbers of the papers' networks."""
 NEAR = "_near"
+"""Suffix of the peers that start at our initial guess."""
 
 
 def add_spent(figures: Figures, name: str, spent: Spent) -> None:
-    """One search."""
+    """Add the effort of one search."""
     figures.add(f"{name}.evaluations", spent.evaluations)
     figures.add(f"{name}.cpu_s", spent.cpu_s)
     figures.add(f"{name}.all_evaluations", spent.all_evaluations)
@@ -65,20 +74,22 @@ def add_spent(figures: Figures, name: str, spent: Spent) -> None:
 
 
 def add_comparison(figures: Figures, name: str, ours: Spent, peers: Mapping[str, Spent]) -> None:
-    """Ours beside the best of those that begin without it.
+    """Add our effort compared with the best of the peers with their own initial guess.
 
-    One that was cut short counts as far as it went, so that the least may be more; one that gave up
-    by its own rule does not count.
+    A peer that was cut short counts with what it used, a lower bound. One that gave up by its own
+    criterion does not count.
     """
-    alone = [spent for peer, spent in peers.items() if not peer.endswith(NEAR)]
-    reached = [of for of in alone if of.reached]
-    short = [of for of in alone if not of.reached and not of.ended]
-    counts = [of.evaluations for of in reached] + [of.all_evaluations for of in short]
-    seconds = [of.cpu_s for of in reached] + [of.all_cpu_s for of in short]
+    independent = [spent for peer, spent in peers.items() if not peer.endswith(NEAR)]
+    reached = [effort for effort in independent if effort.reached]
+    unfinished = [effort for effort in independent if not effort.reached and not effort.ended]
+    counts = [effort.evaluations for effort in reached] + [
+        effort.all_evaluations for effort in unfinished
+    ]
+    seconds = [effort.cpu_s for effort in reached] + [effort.all_cpu_s for effort in unfinished]
     fewest, soonest = min(counts, default=math.nan), min(seconds, default=math.nan)
     figures.add(f"{name}.times_fewer_evaluations", fewest / ours.evaluations, at_least=1)
     figures.add(f"{name}.times_faster", soonest / ours.cpu_s, at_least=TIMES)
-    if ended := [of.all_cpu_s for of in reached if of.ended]:
+    if ended := [effort.all_cpu_s for effort in reached if effort.ended]:
         figures.add(f"{name}.times_faster_to_the_end", min(ended) / ours.all_cpu_s)
     for peer, spent in peers.items():
         if peer.endswith(NEAR):
@@ -88,48 +99,48 @@ def add_comparison(figures: Figures, name: str, ours: Spent, peers: Mapping[str,
 def by_peers(
     objective: OneParameter | FourParameters, trace: Callable[[str], Trace]
 ) -> dict[str, Spent]:
-    """Every peer, and Nelder-Mead from our beginning, too."""
+    """Return the effort of every peer, and of Nelder-Mead from our initial guess, too."""
     starts = {"": objective.start, NEAR: objective.near()}
     names = ["nelder_mead", f"nelder_mead{NEAR}", *list(PEERS)[1:]]
-    found = {}
+    efforts = {}
     for name in names:
         if name == "tpe" and not optuna_is_there():
             continue
         start = starts[NEAR if name.endswith(NEAR) else ""]
         method = partial(PEERS[name.removesuffix(NEAR)], bounds=objective.bounds, start=start)
-        found[name] = spent_by(method, trace(name))
-    return found
+        efforts[name] = spent_by(method, trace(name))
+    return efforts
 
 
 def add_one_knob(figures: Figures, number: int, most: int) -> None:
-    """All searches on one of the papers' networks."""
+    """Add all searches with one parameter on one of the papers' networks."""
     model = modelfile.load(ROOT / "models" / f"weigle_feng_network{number}.toml")
     objective = OneParameter(job_of(model.network, model.duration, model.warmup))
 
     def trace(name: str) -> Trace:
-        ends = name == "tpe"
-        return Trace(objective.judge, TRIALS if ends else most, until_good=ends)
+        is_tpe = name == "tpe"
+        return Trace(objective.judge, TRIALS if is_tpe else most, until_good=is_tpe)
 
-    own = {
+    methods = {
         "ours": objective.by_ours,
         "ours_by_derivatives": objective.by_newton,
         "root_finder": objective.by_root_finder,
         "nelder_mead_wide": objective.by_wide_simplex,
     }
-    for method in own.values():  # compiles
+    for method in methods.values():  # compiles
         spent_by(method, trace(""))
-    found = {name: spent_by(method, trace(name)) for name, method in own.items()}
+    efforts = {name: spent_by(method, trace(name)) for name, method in methods.items()}
     peers = by_peers(objective, trace)
     name = f"one_knob.network{number}"
-    for each, spent in (found | peers).items():
+    for each, spent in (efforts | peers).items():
         add_spent(figures, f"{name}.{each}", spent)
-    add_comparison(figures, name, found["ours"], peers)
+    add_comparison(figures, name, efforts["ours"], peers)
     for each in ("root_finder", "nelder_mead_wide"):
-        figures.add(f"{name}.times_faster_than_{each}", found[each].cpu_s / found["ours"].cpu_s)
+        figures.add(f"{name}.times_faster_than_{each}", efforts[each].cpu_s / efforts["ours"].cpu_s)
 
 
 def add_four_knobs(figures: Figures, name: str, rtt: float, most: int) -> None:
-    """All searches on a small network."""
+    """Add all searches with four parameters on a small network."""
     objective = FourParameters(small(rtt), 60.0)
     objective.judge(objective.start)  # compiles
     best = objective.solved(Trace(objective.judge))
@@ -139,13 +150,13 @@ def add_four_knobs(figures: Figures, name: str, rtt: float, most: int) -> None:
     add_spent(figures, f"{name}.ours", ours)
     for each, spent in peers.items():
         add_spent(figures, f"{name}.{each}", spent)
-        over = math.exp(spent.least - objective.delay)
-        figures.add(f"{name}.{each}.delay_over_ours", over)
+        ratio = math.exp(spent.least - objective.delay)
+        figures.add(f"{name}.{each}.delay_over_ours", ratio)
     add_comparison(figures, name, ours, peers)
 
 
 def recommendation_seconds(number: int, cache: str) -> tuple[float, float]:
-    """CPU and wall seconds of `vegasfluid recommend`, the second time."""
+    """Return the CPU and wall seconds of `vegasfluid recommend` with a filled cache."""
     path = NETWORK_2.replace("2", str(number))
     timed(["recommend", path, "--json"], cache)
     before = child_seconds()
@@ -172,7 +183,7 @@ def add_grid(figures: Figures, number: int, cache: str) -> None:
 
 
 def measure(full: bool) -> Figures:
-    """Both objectives, and the grid."""
+    """Return figures of both objectives, and of the grid."""
     figures = Figures()
     most = FULL if full else QUICK
     for number in NETWORKS if full else (2,):

@@ -34,13 +34,15 @@ from vegasfluid.network import Flows, Link, Network
 __all__ = ["FAMILIES", "Case", "Family", "cases", "measure"]
 
 SIDES = (0.95, 0.98, 1.02, 1.05)
-"""Values of the parameter, in units of the critical one."""
+"""Values of the parameter, relative to the critical one."""
 FOLDS = 8.0
-"""A run takes so many times in which the predicted disturbance changes by a factor e."""
-LONGEST, SHORTEST = 1500.0, 40.0
-"""Seconds of a run."""
+"""Duration of a run in units of the time in which the disturbance changes by a factor e."""
+LONGEST = 1500.0
+"""Longest run, s."""
+SHORTEST = 40.0
+"""Shortest run, s."""
 SMALL = 1e-7
-"""The disturbance, of windows and queues, as a part of themselves."""
+"""Relative disturbance of windows and queues."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,12 @@ class Family:
     """A network with a parameter.
 
     Args:
-        name: of it.
-        network_of: the network with a value of the parameter.
-        low: a value on one side of the boundary.
-        high: one on the other.
-        options: switches of the fluid model (`FluidOptions`).
-        wide: whether only the outermost places are tried, where runs are slow.
+        name: name of the family.
+        network_of: function from the parameter to the network.
+        low: value of the parameter on one side of the boundary.
+        high: value on the other side.
+        options: options of the fluid model.
+        wide: whether only the outermost values are used, where runs are slow.
     """
 
     name: str
@@ -66,13 +68,13 @@ class Family:
 
 @dataclass(frozen=True)
 class Case:
-    """One network beside the boundary.
+    """One network near the stability boundary.
 
     Args:
-        family: its name.
-        part: the parameter, in units of the critical one.
-        predicted: the real part of the rightmost root, 1/s.
-        measured: the rate at which a disturbance grew in the nonlinear equations, 1/s.
+        family: name of the family.
+        part: parameter relative to the critical one.
+        predicted: real part of the rightmost root, 1/s.
+        measured: growth rate of a disturbance in the nonlinear equations, 1/s.
     """
 
     family: str
@@ -172,20 +174,20 @@ FAMILIES = (
 
 
 def cases(family: Family, sides: tuple[float, ...] = SIDES) -> list[Case]:
-    """Networks of a family on both sides of its stability boundary."""
+    """Return networks of a family on both sides of its stability boundary."""
     sides = (sides[0], sides[-1]) if family.wide else sides
     critical = critical_value(family.network_of, family.low, family.high, family.options)
     equilibria = [equilibrium(family.network_of(part * critical), family.options) for part in sides]
-    predicted = [stability(rest).rightmost_root.real for rest in equilibria]
+    predicted = [stability(state).rightmost_root.real for state in equilibria]
     slowest = FOLDS / min(abs(rate) for rate in predicted)
     times, windows = disturbed(equilibria, float(np.clip(slowest, SHORTEST, LONGEST)), by=SMALL)
     measured = growth_rate(times, windows)
     rows = zip(sides, predicted, measured, strict=True)
-    return [Case(family.name, part, of, float(found)) for part, of, found in rows]
+    return [Case(family.name, part, root, float(rate)) for part, root, rate in rows]
 
 
 def seconds_of_map() -> float:
-    """CPU seconds of a map of 100 x 100 points, its compilation and all: on one core that is time.
+    """Return the CPU seconds of a stability map of 100 x 100 points, with its compilation.
 
     Reno and Vegas over RED, by the curve's maximum and the base RTT.
     """
@@ -200,7 +202,7 @@ def seconds_of_map() -> float:
 
 
 def measure(full: bool) -> Figures:
-    """All families; the full version with more places beside each boundary."""
+    """Return the figures of all families; `full` has more values near each boundary."""
     figures = Figures()
     sides = (0.95, 0.97, 0.98, 0.99, 1.01, 1.02, 1.03, 1.05) if full else SIDES
     found = []
@@ -211,8 +213,8 @@ def measure(full: bool) -> Figures:
     figures.add("stability.wrong", sum(not case.right for case in found), at_most=0)
     figures.add("stability.map.cpu_seconds", seconds_of_map(), at_most=20)
     for family in FAMILIES:
-        own = [case for case in found if case.family == family.name]
-        worst = max(abs(case.measured / case.predicted - 1) for case in own)
+        of_family = [case for case in found if case.family == family.name]
+        worst = max(abs(case.measured / case.predicted - 1) for case in of_family)
         figures.add(f"stability.growth_rate.{family.name}", worst)
     return figures
 

@@ -88,21 +88,17 @@ def red_relations() -> list[Relation]:
 
     def fixed(formula, words, network, measurement, key="", **more):  # type: ignore[no-untyped-def]
         prediction = formula.of(numbers(networks[network]))
-        name = f"{formula.name}{key}"
-        return Relation(
-            name,
-            formula,
-            words,
-            lambda _: prediction,
-            of_group(network, "reno", measurement),
-            **more,
-        )
+        value = of_group(network, "reno", measurement)
+        return Relation(f"{formula.name}{key}", formula, words, lambda _: prediction, value, **more)
 
     def per_flow(group: Group) -> float:
         return group.queue / 4
 
     def slope(group: Group) -> float:
         return group.drop_prob / (group.queue - WIDE.min_thresh)
+
+    def window(group: Group) -> float:
+        return reno_window()(loss_factor=phi, drop_prob=group.drop_prob)
 
     relations = [
         fixed(one, large, "large", queue, engines=WITHOUT_PACKETS)
@@ -116,9 +112,7 @@ def red_relations() -> list[Relation]:
         *relations,
         fixed(
             fair_alpha_heuristic(),
-            f"{large}: q / N",
-            "large",
-            per_flow,
+            *(f"{large}: q / N", "large", per_flow),
             engines=WITHOUT_PACKETS,
             free=WITHOUT_PACKETS,
         ),
@@ -128,11 +122,7 @@ def red_relations() -> list[Relation]:
             "reno_window.modest",
             reno_window(),
             f"{modest}, independent losses",
-            of_group(
-                "modest",
-                "reno",
-                lambda group: reno_window()(loss_factor=phi, drop_prob=group.drop_prob),
-            ),
+            of_group("modest", "reno", window),
             of_group("modest", "reno", lambda group: group.cwnd),
         ),
         fixed(

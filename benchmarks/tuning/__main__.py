@@ -29,28 +29,31 @@ from vegasfluid.parallel import processors
 __all__ = ["measure"]
 
 EVERY = 7
-CLOSE, NEAR = (0.9, 1.1), (0.8, 1.25)
-"""Ratios on ns-2: of nine networks in ten, and of all."""
+"""Step between the networks of the quick version."""
+CLOSE = (0.9, 1.1)
+"""Ratios on ns-2 that nine in ten networks should have."""
+NEAR = (0.8, 1.25)
+"""Ratios on ns-2 that all networks should have."""
 
 
-def add_case(figures: Figures, name: str, of: Judgement) -> None:
-    """One network; what ns-2 cannot tell (it has no Scalable TCP like ours) is left out."""
-    low, high = of.found.after.packets.interval
+def add_case(figures: Figures, name: str, judgement: Judgement) -> None:
+    """Add one network, without what ns-2 lacks (it has no Scalable TCP like ours)."""
+    low, high = judgement.found.after.packets.interval
     values = {
-        "alpha": of.found.after.law.alpha,
-        "beta": of.found.after.law.beta,
-        "fluid_alpha": of.found.optimum.alpha,
-        "ns2_ratio": of.ns2.ratio,
-        "ns2_log_error": of.ns2.error,
-        "ns2_runs": of.ns2.runs,
-        "ns2_ratio_defaults": of.ns2_defaults,
-        "ns2_ratio_red_min": of.ns2_red_min,
-        "packets_ratio": of.found.after.packets.ratio,
+        "alpha": judgement.found.after.law.alpha,
+        "beta": judgement.found.after.law.beta,
+        "fluid_alpha": judgement.found.optimum.alpha,
+        "ns2_ratio": judgement.ns2.ratio,
+        "ns2_log_error": judgement.ns2.error,
+        "ns2_runs": judgement.ns2.runs,
+        "ns2_ratio_defaults": judgement.ns2_defaults,
+        "ns2_ratio_red_min": judgement.ns2_red_min,
+        "packets_ratio": judgement.found.after.packets.ratio,
         "packets_low": low,
         "packets_high": high,
-        "packets_ratio_fresh": of.fresh,
-        "reached": of.found.reached,
-        "seconds": of.seconds,
+        "packets_ratio_fresh": judgement.fresh,
+        "reached": judgement.found.reached,
+        "seconds": judgement.seconds,
     }
     for key, value in values.items():
         if not math.isnan(value):
@@ -59,32 +62,36 @@ def add_case(figures: Figures, name: str, of: Judgement) -> None:
 
 def share_within(ratios: list[float], bounds: tuple[float, float]) -> float:
     """Fraction of the ratios within bounds; NaN if there are no ratios."""
-    known = [of for of in ratios if not math.isnan(of)]
-    return float(np.mean([bounds[0] <= of <= bounds[1] for of in known])) if known else math.nan
+    known = [ratio for ratio in ratios if not math.isnan(ratio)]
+    return (
+        float(np.mean([bounds[0] <= ratio <= bounds[1] for ratio in known])) if known else math.nan
+    )
 
 
 def summary(figures: Figures, found: dict[str, Judgement]) -> None:
-    """How many are fair, by each judge, and those that are not."""
-    kinds = {
-        "recommended": ([of.ns2.ratio for of in found.values()], 0.9, 1.0),
-        "red_min_over_n": ([of.ns2_red_min for of in found.values()], None, None),
-        "defaults": ([of.ns2_defaults for of in found.values()], None, None),
+    """Add the fractions of fair networks by method, and the networks that are not fair."""
+    methods = {
+        "recommended": ([judgement.ns2.ratio for judgement in found.values()], 0.9, 1.0),
+        "red_min_over_n": ([judgement.ns2_red_min for judgement in found.values()], None, None),
+        "defaults": ([judgement.ns2_defaults for judgement in found.values()], None, None),
     }
-    for kind, (ratios, most, every) in kinds.items():
-        figures.add(f"ns2.{kind}.within_10_percent", share_within(ratios, CLOSE), at_least=most)
-        figures.add(f"ns2.{kind}.within_25_percent", share_within(ratios, NEAR), at_least=every)
-    where_reached = [of.ns2.ratio for of in found.values() if of.found.reached]
+    for method, (ratios, most, every) in methods.items():
+        figures.add(f"ns2.{method}.within_10_percent", share_within(ratios, CLOSE), at_least=most)
+        figures.add(f"ns2.{method}.within_25_percent", share_within(ratios, NEAR), at_least=every)
+    where_reached = [judgement.ns2.ratio for judgement in found.values() if judgement.found.reached]
     figures.add("ns2.where_reached.within_10_percent", share_within(where_reached, CLOSE))
     figures.add("ns2.where_reached.within_25_percent", share_within(where_reached, NEAR))
-    covers = float(np.mean([of.covers for of in found.values()]))
+    covers = float(np.mean([judgement.covers for judgement in found.values()]))
     figures.add("packets.interval_holds_goal", covers, at_least=0.9)
-    agrees = float(np.mean([of.agrees for of in found.values()]))
+    agrees = float(np.mean([judgement.agrees for judgement in found.values()]))
     figures.add("packets.interval_meets_that_of_fresh_seeds", agrees, at_least=0.9)
-    figures.add("reached", float(np.mean([of.found.reached for of in found.values()])))
-    for name, of in found.items():
-        if not CLOSE[0] <= of.ns2.ratio <= CLOSE[1]:
-            missed = f"missed.{name}" + ("" if of.found.reached else ".not_reached")
-            figures.add(missed, of.ns2.ratio)
+    figures.add(
+        "reached", float(np.mean([judgement.found.reached for judgement in found.values()]))
+    )
+    for name, judgement in found.items():
+        if not CLOSE[0] <= judgement.ns2.ratio <= CLOSE[1]:
+            missed = f"missed.{name}" + ("" if judgement.found.reached else ".not_reached")
+            figures.add(missed, judgement.ns2.ratio)
 
 
 def measure(full: bool) -> Figures:

@@ -35,22 +35,22 @@ def sources() -> str:
 
 
 SOURCES = sources()
-"""Taken as the modules are: what is edited during a run belongs to the next one."""
+"""Digest when this module is imported; edits during a run belong to the next run."""
 
 
 def kept(name: str, make: Callable[[], T]) -> T:
-    """What `make` gives, or gave before; kept as soon as it is there.
+    """Return what `make` returns, or its stored result of an earlier run.
 
     Args:
-        name: of the case; the file's name.
-        make: does the work.
+        name: name of the case and of its file.
+        make: function that computes the result.
     """
     file = cache_root() / "benchmarks" / SOURCES / f"{name}.pickle"
     if file.is_file():
         return pickle.loads(file.read_bytes())
-    made = make()
+    result = make()
     file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_suffix(".half")
-    half.write_bytes(pickle.dumps(made))
-    half.replace(file)
-    return made
+    partial_file = file.with_suffix(".half")
+    partial_file.write_bytes(pickle.dumps(result))
+    partial_file.replace(file)
+    return result

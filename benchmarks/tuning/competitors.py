@@ -21,41 +21,45 @@ from vegasfluid.quantities import mbps, ms
 __all__ = ["rivals"]
 
 LAWS = {"cubic": Cubic(), "highspeed": HighSpeed(), "scalable": Scalable()}
-UNTIL, WARMUP = 60.0, 20.0
+"""Congestion controls that compete with Vegas."""
+UNTIL = 60.0
+"""Simulated time, s."""
+WARMUP = 20.0
+"""Time that means leave out, s."""
 
 
 def red(buffer: float) -> Red:
-    """Thresholds at a fifth and four fifths of the buffer."""
+    """Return RED with thresholds at a fifth and four fifths of the buffer (packets)."""
     return Red(min_thresh=buffer / 5, max_thresh=4 * buffer / 5, max_drop=0.1)
 
 
 def network_with(
     law: CongestionControl, megabits: float, buffer: float, queue: QueueDiscipline, flows: int
 ) -> Network:
-    """A network with so many flows of each law."""
+    """Return a network with `flows` flows of each of two classes."""
     capacity = mbps(megabits, PACKET_BYTES)
-    usual = {
+    common = {
         "base_rtt": ms(30),
         "access": mbps(1000, PACKET_BYTES),
         "start": UniformStart(1.0),
         "send_overhead": 1 / capacity if isinstance(queue, DropTail) else 0.0,
     }
     classes = {
-        "other": Flows(flows, law, **usual),
-        TUNED: Flows(flows, Vegas(dialect="ns2"), **usual),
+        "other": Flows(flows, law, **common),
+        TUNED: Flows(flows, Vegas(dialect="ns2"), **common),
     }
     return Network(Link(capacity, buffer, queue), classes, PACKET_BYTES)
 
 
 def rivals() -> list[Untuned]:
-    """All of them."""
-    kinds = {
+    """Return Vegas with each competitor on three links."""
+    links = {
         "red": (155.0, 3000.0, red(3000.0), 10),
         "droptail": (155.0, 600.0, DropTail(), 10),
         "fast": (600.0, 6000.0, red(6000.0), 4),
     }
     return [
-        Untuned(f"rival_{name}_{kind}", network_with(law, *of), UNTIL, WARMUP)
+        Untuned(f"rival_{name}_{link}", network_with(law, *parameters), UNTIL, WARMUP)
         for name, law in LAWS.items()
-        for kind, of in kinds.items()
+        for link, parameters in links.items()
     ]

@@ -23,26 +23,32 @@ from vegasfluid.tuning.parameters import whole_if_needed, with_alpha
 __all__ = ["Judgement", "judge", "judge_alone"]
 
 EQUAL = 1.0
-"""The ratio that is aimed at."""
+"""Ratio that is the goal."""
 NS2_SEEDS = range(1001, 1025)
-FEWEST_ON_NS2, MOST_ON_NS2, PRECISION = 3, 5e7, 0.04
-"""Runs of ns-2 at least, their packets at most, and the standard error of log(ratio) sought."""
+"""Seeds of ns-2's runs."""
+FEWEST_ON_NS2 = 3
+"""Smallest number of ns-2's runs."""
+MOST_ON_NS2 = 5e7
+"""Largest number of packets of ns-2's runs."""
+PRECISION = 0.04
+"""Wanted standard error of log(ratio) on ns-2."""
 FRESH_SEEDS = range(2001, 2041)
+"""Seeds of the packet simulator that the recommendation has not used."""
 MOST_FRESH = 4e7
-"""Packets of all fresh runs of a network."""
+"""Largest number of packets of all runs with these seeds for one network."""
 
 
 class Judgement(NamedTuple):
-    """A recommendation and its trial.
+    """A recommendation and its evaluation.
 
     Args:
-        found: the recommendation.
-        seconds: that it took, compiling and all.
-        ns2: ratio on ns-2, its standard error (of the logarithm), and the runs it is from.
-        ns2_defaults: with ns-2's defaults.
-        ns2_red_min: with RED_min / N (with drop-tail: a flow's part of half of the buffer).
-        fresh: ratio over fresh seeds of the packet simulator.
-        agrees: whether the interval of these meets the stated one.
+        found: recommendation.
+        seconds: its duration with compilation, s.
+        ns2: ratio on ns-2, its standard error (of the logarithm), and the number of runs.
+        ns2_defaults: ratio on ns-2 with ns-2's default alpha and beta.
+        ns2_red_min: ratio on ns-2 with RED_min / N (drop-tail: half of the buffer over N).
+        fresh: ratio over new seeds of the packet simulator.
+        agrees: whether their interval overlaps the stated one.
     """
 
     found: Recommendation
@@ -55,12 +61,12 @@ class Judgement(NamedTuple):
 
     @property
     def covers(self) -> bool:
-        """Whether the stated interval holds the goal."""
+        """Whether the stated interval contains the goal."""
         return self.found.after.packets.contains(EQUAL)
 
 
 def red_min_over_n(case: Untuned) -> Vegas:
-    """The heuristic's alpha, and the beta that goes with it."""
+    """Return Vegas with the heuristic's alpha, and the beta for it."""
     link = case.network.link
     low = link.aqm.min_thresh if isinstance(link.aqm, Red) else link.buffer / 2
     law = default_law(case)
@@ -68,18 +74,18 @@ def red_min_over_n(case: Untuned) -> Vegas:
 
 
 def default_law(case: Untuned) -> Vegas:
-    """Vegas with the parameters that the network has before it is tuned."""
+    """Return Vegas with the network's parameters before tuning."""
     return cast(Vegas, case.network.flows[TUNED].law)
 
 
 def runs_on_ns2(case: Untuned, spread: float) -> int:
-    """Runs of ns-2 that tell the ratio to PRECISION, as far as there are seeds and time.
+    """Return the number of ns-2's runs for PRECISION, as far as seeds and packets allow.
 
-    A longer run does not do it: with few flows the base RTT that a Vegas flow holds for the true
-    one after the first slow start stays, and the ratio lies near one of some far values.
+    Longer runs do not help: with few flows, the wrong base RTT after the first slow start remains,
+    and the ratio of a run is near one of several distant values.
 
     Args:
-        case: the network.
+        case: network.
         spread: standard deviation of log(ratio) over seeds of the packet simulator.
     """
     affordable = MOST_ON_NS2 / (case.until * case.network.link.capacity)
@@ -88,33 +94,35 @@ def runs_on_ns2(case: Untuned, spread: float) -> int:
 
 
 def judge(case: Untuned) -> Judgement:
-    """Recommend for a network, and try that out."""
+    """Return a recommendation for a network with its evaluation."""
     begin = time.perf_counter()
-    found = recommend(case.network, TUNED, until=case.until, warmup=case.warmup)
+    recommendation = recommend(case.network, TUNED, until=case.until, warmup=case.warmup)
     seconds = time.perf_counter() - begin
     runs = int(
         min(len(FRESH_SEEDS), max(10, MOST_FRESH / (case.until * case.network.link.capacity)))
     )
     span: Any = {"until": case.until, "warmup": case.warmup}
-    fresh = measure(found.network, TUNED, FRESH_SEEDS[:runs], **span)
-    (low, high), (fresh_low, fresh_high) = found.after.packets.interval, fresh.interval
+    fresh = measure(recommendation.network, TUNED, FRESH_SEEDS[:runs], **span)
+    (low, high), (fresh_low, fresh_high) = recommendation.after.packets.interval, fresh.interval
     on_ns2 = defaults = red_min = OnNs2(math.nan, math.nan, 0)
     if shutil.which("ns") and can_run(case):
         runs = runs_on_ns2(case, float(fresh.log_ratios.std(ddof=1)))
-        on_ns2 = ratio_on_ns2(case, found.after.law, NS2_SEEDS[:runs])
-        few = NS2_SEEDS[:FEWEST_ON_NS2]
-        defaults = ratio_on_ns2(case, default_law(case), few)
-        red_min = ratio_on_ns2(case, red_min_over_n(case), few)
+        on_ns2 = ratio_on_ns2(case, recommendation.after.law, NS2_SEEDS[:runs])
+        seeds = NS2_SEEDS[:FEWEST_ON_NS2]
+        defaults = ratio_on_ns2(case, default_law(case), seeds)
+        red_min = ratio_on_ns2(case, red_min_over_n(case), seeds)
     agrees = low <= fresh_high and fresh_low <= high
-    return Judgement(found, seconds, on_ns2, defaults.ratio, red_min.ratio, fresh.ratio, agrees)
+    return Judgement(
+        recommendation, seconds, on_ns2, defaults.ratio, red_min.ratio, fresh.ratio, agrees
+    )
 
 
 def judge_alone(case: Untuned) -> Judgement:
-    """Judge one network of many in a process, whose compiled programs no other network needs."""
+    """Return the evaluation of one network, and clear compiled programs afterwards."""
     keep_compiled_equations()
     judgement = kept(case.name, lambda: judge(case))
     jax.clear_caches()
-    told = f"{judgement.ns2.ratio:.3f} on ns-2, {judgement.ns2_red_min:.3f} by RED_min / N, "
-    told += f"{judgement.ns2_defaults:.3f} by defaults, reached {judgement.found.reached}"
-    print(f"{case.name}: {told}", file=sys.stderr, flush=True)
+    text = f"{judgement.ns2.ratio:.3f} on ns-2, {judgement.ns2_red_min:.3f} by RED_min / N, "
+    text += f"{judgement.ns2_defaults:.3f} by defaults, reached {judgement.found.reached}"
+    print(f"{case.name}: {text}", file=sys.stderr, flush=True)
     return judgement

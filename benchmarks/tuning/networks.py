@@ -63,11 +63,11 @@ class Point(NamedTuple):
 
 
 class Untuned(NamedTuple):
-    """A network with the defaults of ns-2's Vegas, and how long to run it.
+    """A network with the defaults of ns-2's Vegas, and the duration of its run.
 
     Args:
-        name: tells where it lies in the design.
-        network: of the classes `reno` and `vegas`.
+        name: name with the network's properties.
+        network: network with the classes `reno` and `vegas`.
         until: simulated time, s.
         warmup: time that the means leave out, s.
     """
@@ -78,58 +78,62 @@ class Untuned(NamedTuple):
     warmup: float
 
 
-def queue_of(point: Point, held: float, flows: int, tail: bool) -> tuple[QueueDiscipline, float]:
-    """Queue discipline and buffer, packets."""
+def queue_of(point: Point, pipe: float, flows: int, tail: bool) -> tuple[QueueDiscipline, float]:
+    """Return queue discipline and buffer, packets."""
     if tail:
-        queue = drop_tail(point.room, held, flows)
+        queue = drop_tail(point.room, pipe, flows)
         return queue.law, queue.buffer
-    low, high = thresholds(point.room, point.reach, held, flows)
-    least = needed_drops((held + high) / flows)
+    low, high = thresholds(point.room, point.reach, pipe, flows)
+    least = needed_drops((pipe + high) / flows)
     law = Red(
         min_thresh=round(low),
         max_thresh=round(high),
         max_drop=between(point.max_drop, max(0.05, least), 1.0),
-        weight=weight(point.averaging, held, low),
+        weight=weight(point.averaging, pipe, low),
         gentle=point.gentle < 0.5,
     )
     return law, 3.0 * law.max_thresh
 
 
 def network_at(point: Point) -> Untuned:
-    """The network of a point."""
+    """Return the network of a point."""
     number = int(COUNT * point.number)
     tail, mixed = number % 3 == 2, number % 2 == 1
     megabits = rounded(between(point.bandwidth, 5, 600))
     rtt = ms(rounded(between(point.propagation, 5, 150)))
     capacity = mbps(megabits, PACKET_BYTES)
-    held = capacity * rtt
+    pipe = capacity * rtt
     flows = round(between(point.flows, 4, 100))
-    own = own_count(point.share, flows)
-    law, buffer = queue_of(point, held, flows, tail)
+    vegas_count = own_count(point.share, flows)
+    law, buffer = queue_of(point, pipe, flows, tail)
     recovery = RECOVERIES[number // 6 % len(RECOVERIES)]
-    laws = {"reno": (flows - own, Reno(recovery=recovery)), TUNED: (own, Vegas(dialect="ns2"))}
+    laws = {
+        "reno": (flows - vegas_count, Reno(recovery=recovery)),
+        TUNED: (vegas_count, Vegas(dialect="ns2")),
+    }
     classes = {
         name: Flows(
             count,
-            of,
+            law_of_class,
             base_rtt=tuple(rtt * MIXED[n % len(MIXED)] for n in range(count)) if mixed else rtt,
             start=UniformStart(1.0),
             send_overhead=1 / capacity if tail else 0.0,
         )
-        for name, (count, of) in laws.items()
+        for name, (count, law_of_class) in laws.items()
     }
-    window, trip = (held + buffer / 2) / flows, rtt + buffer / 2 / capacity
+    window, trip = (pipe + buffer / 2) / flows, rtt + buffer / 2 / capacity
     until = max(ROUNDS * window * trip, SHORTEST, FEWEST_PACKETS / capacity)
     until = min(until, LONGEST, MOST_PACKETS / capacity)
     kind = "mixed" if mixed else "alike"
-    name = f"{number:02d}_{law.name}_{kind}_{megabits:g}Mbps_{1e3 * rtt:g}ms_{flows - own}+{own}"
+    name = f"{number:02d}_{law.name}_{kind}_{megabits:g}Mbps_{1e3 * rtt:g}ms_"
+    name += f"{flows - vegas_count}+{vegas_count}"
     network = Network(Link(capacity, buffer, law), classes, PACKET_BYTES)
     return Untuned(name, network, float(round(until)), float(round(until / 3)))
 
 
 @cache
 def untuned() -> list[Untuned]:
-    """All networks, by number."""
+    """Return all networks, by number."""
     cube = qmc.LatinHypercube(len(Point._fields), optimization="random-cd", rng=CHOICE)
-    found = [network_at(Point(*map(float, row))) for row in cube.random(COUNT)]
-    return sorted(found, key=lambda of: of.name)
+    networks = [network_at(Point(*map(float, row))) for row in cube.random(COUNT)]
+    return sorted(networks, key=lambda network: network.name)

@@ -68,8 +68,8 @@ def note_rerouting(evidence: Evidence) -> None:
         "backlogs_34": backlogs_at_34(),
         "rates_by_table_2": full_rates(),
         "windows_34_to_70": [
-            WINDOWS["modified"][LOOKS.index(70)][n] / WINDOWS["modified"][LOOKS.index(34)][n]
-            for of in [WINDOWS["modified"]]
+            windows[LOOKS.index(70)][n] / windows[LOOKS.index(34)][n]
+            for windows in [WINDOWS["modified"]]
             for n in (0, 1)
         ],
     }

@@ -2,7 +2,7 @@
 
     python -m paper_repro.weigle_feng_2001.search
 
-computes `search.nc` beside this file anew: four networks, three kinds of traffic, data one way,
+computes `search.nc` in this folder again: four networks, three traffic sources, one-way data,
 twelve alphas, two gaps between alpha and beta, and two seeds, each for the paper's 200 s.
 `examples/weigle_feng_search.py` does the same on a grid 25 times as large.
 """

@@ -91,13 +91,13 @@ def lost_at_first(run: xr.Dataset) -> float:
 
 def slow_start_jobs() -> Mapping[str, Job]:
     """Return runs of one flow on the idle network 3, with RED and with a short buffer."""
-    found = {}
+    runs = {}
     for law, counts in {"reno": (1, 0), "vegas": (0, 1)}.items():
         network = with_laws(table_1(3), *counts)
         short_buffer = with_drop_tail(network, round(in_flight(network)))
-        found[law] = Job(network, FIRST_SECONDS, keep=lost_at_first)
-        found[f"short_{law}"] = Job(short_buffer, FIRST_SECONDS, keep=lost_at_first)
-    return found
+        runs[law] = Job(network, FIRST_SECONDS, keep=lost_at_first)
+        runs[f"short_{law}"] = Job(short_buffer, FIRST_SECONDS, keep=lost_at_first)
+    return runs
 
 
 def measure_slow_start(results: Results) -> Evidence:
