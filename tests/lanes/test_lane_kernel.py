@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
@@ -257,3 +258,30 @@ def test_programs_for_a_gpu_become_its_assembly_language(name):
     text = ptx(gpu_program(closed.jaxpr, (True,)))
     assert ".visible .entry lanes_kernel(" in text
     assert ".func" not in text  # nothing that the driver would have to find elsewhere
+
+
+SINGLE = """
+import warnings
+warnings.simplefilter("error")
+import jax, jax.numpy as jnp
+from vegasfluid import dde
+from vegasfluid.lanes import lane_kernel
+assert not jax.config.jax_enable_x64
+print(lane_kernel(lambda x: jnp.where(x > 1, 2.0 * x, x + 3))(jnp.float32(0.5)))
+field = lambda t, y, history, args: -history(t - 1.0)
+times = jnp.linspace(0.0, 1.0, 3)
+solution = dde.solve_fixed(field, jnp.ones(1), ts=times, dt0=0.1, longest_lag=1.0)
+print(solution.ys[-1, 0])
+"""
+
+
+def test_in_jaxs_default_precision():
+    """Nobody has switched JAX to 64 bits: y' = -y(t - 1) with y = 1 before 0 has y(1) = 0."""
+    environment = {name: text for name, text in os.environ.items() if name != "JAX_ENABLE_X64"}
+    done = subprocess.run(
+        [sys.executable, "-c", SINGLE], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    kernel, solved = map(float, done.stdout.split())
+    assert kernel == 3.5
+    assert solved == pytest.approx(0.0, abs=1e-6)

@@ -281,8 +281,10 @@ class Scope:
                 value.memory.references += 1
 
     def read(self, variable: Any) -> Value:
-        """The value bound to a variable, or the value of a literal."""
-        return literal(variable.val) if is_literal(variable) else self._values[variable]
+        """The value bound to a variable, or the value of a literal, of the type JAX gives it."""
+        if is_literal(variable):
+            return literal(np.asarray(variable.val, variable.aval.dtype))
+        return self._values[variable]
 
     def release(self, number: int) -> None:
         """Release the variables that no equation after the one with this number reads."""
