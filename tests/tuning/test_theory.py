@@ -226,7 +226,7 @@ def test_a_network_without_losses():
     assert found.terms["red_min"] == pytest.approx(6.0, rel=1e-3)
     assert found.terms["queue_above_red_min"] == 0.0
     assert (found.saturation_alpha, found.ratio_elasticity, found.elasticities) == (None, None, {})
-    assert "anywhere between alpha and beta" in found.stability_missing
+    assert "every window between alpha and beta" in found.stability_missing
 
 
 def test_verdict_is_that_of_the_margin():
