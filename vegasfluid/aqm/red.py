@@ -265,8 +265,7 @@ class Red(QueueDiscipline):
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
         Without `ecn`: as any packet. With `ecn` and `hard_drop`: 1 where the average queue is so
-        long
-        that drops are certain, else 0. With `ecn` alone: 0.
+        long that drops are certain, else 0. With `ecn` alone: 0.
         """
         if not self.ecn:
             return self.drop_prob(state)

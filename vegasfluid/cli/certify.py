@@ -51,7 +51,8 @@ def run(path: Path, *, model: str | None, as_json: bool) -> bool:
 
     Args:
         path: the certificate, a JSON file.
-        model: model that the certificate must be about; None: any.
+        model: file or name of the model that the certificate must be about; packet runs then also
+            measure its goodput ratio at the certificate's alpha. None: any model.
         as_json: whether to print one JSON document instead of text.
 
     Raises:

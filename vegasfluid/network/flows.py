@@ -97,9 +97,8 @@ class Flows(Value):
             links: the links of the flows' path; unused where `base_rtt` is given.
 
         Returns:
-            `base_rtt`, or else four access-link delays and twice the delays of the links.
-            Transmission
-            and queueing are not included.
+            `base_rtt`, or else four access-link delays and twice the delays of the links, without
+            transmission and queueing.
         """
         if isinstance(self.base_rtt, tuple):
             return self.base_rtt

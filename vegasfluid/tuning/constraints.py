@@ -103,7 +103,11 @@ class Constraints:
 
     @property
     def each(self) -> tuple[Constraint, ...]:
-        """The bounds that are not None, as `Constraint`s: delay, drops, utilisation, margin."""
+        """The bounds that are not None.
+
+        They are of the queueing delay (s), and of the fraction of packets dropped, the utilisation
+        and the gain margin (numbers without unit).
+        """
         bounds = {
             "queueing_delay_s": self.queueing_delay,
             "drop_share": self.drop_share,
@@ -117,7 +121,7 @@ class Constraints:
         )
 
     def violated(self, values: Mapping[str, float], tolerance: float = 0.0) -> list[Constraint]:
-        """The bounds that given values violate, as a list of `Constraint`s.
+        """The bounds that given values violate.
 
         Args:
             values: value of each bounded quantity by its name in the results, such as

@@ -134,7 +134,8 @@ class MinimaxSearch:
     def _bound(self, index: int) -> ScenarioBound:
         """Scenario number `index` with the least |log(ratio / target)| that it can have on packets.
 
-        Measured at the fluid model's best alpha for it; 0 where that reaches the target.
+        Measured at the fluid model's best alpha for it; 0 if the fluid reaches the target there, or
+        if packets and fluid lie on opposite sides of it.
         """
         evaluator, least = self.evaluator(index), float(self.optimum.least[index])
         if least:

@@ -201,16 +201,16 @@ def quantities(equations: EquilibriumEquations, unknowns: Unknowns) -> Quantitie
 
 
 def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium:
-    """The equilibrium of a network, stable or not.
+    """The equilibrium of a network after its events, with all flows started; stable or not.
 
     Args:
         network: one or more links, any congestion controls; flows that send without end.
         options: switches of the fluid model (`FluidOptions`).
 
     Returns:
-        The equilibrium, with queues and windows (packets), round-trip times (s) and goodputs
-        (packets/s). If any backlog between alpha and beta is one, the lower end of this set, with
-        the upper end in `upper`.
+        The equilibrium: queues (packets), and of one flow of each group the window (packets), the
+        round-trip time (s) and the goodput (packets/s). If any backlog between alpha and beta is
+        one, the lower end of this set, with the upper end in `upper`.
 
     Raises:
         Unsupported: if the network has no equilibrium (finite transfers, adaptive RED).

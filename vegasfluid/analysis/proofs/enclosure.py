@@ -120,8 +120,9 @@ class Enclosure:
 
     @property
     def digits(self) -> float:
-        """Decimal digits to which the number is known: -log10((high - low) / max(|low|, |high|)).
+        """Decimal digits to which the number is known.
 
+        It is -log10 of the width of the interval, relative to the larger end in absolute value.
         Infinite where both ends are equal.
         """
         low, high = self.bounds

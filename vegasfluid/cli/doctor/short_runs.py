@@ -106,9 +106,10 @@ def numbers_of(run: xr.Dataset) -> dict[str, Any]:
 
 
 def fluid() -> dict[str, Any]:
-    """Means of a 20 s run of the fluid model, and the devices of JAX.
+    """Means of a 20 s run of the fluid model on `network()` after the warm-up, and JAX's devices.
 
-    `queue_packets`, `utilisation`, `goodput_packets_per_s` and `devices`.
+    `queue_packets`, `utilisation` (a fraction), `goodput_packets_per_s` (of one flow), and
+    `devices` (platform and kind of each).
     """
     import jax
 

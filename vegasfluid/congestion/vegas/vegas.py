@@ -324,7 +324,8 @@ class Vegas(CongestionControl):
     def loss_factor(self, process: str, window: VegasWindow) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        It is that of additive increase with the dialect's cut, as for a Vegas that losses limit.
+        It is that of additive increase with the dialect's cut b, as for a Vegas that losses limit:
+        1 for `meanfield`, 2 / (2 - b) for `periodic`. The window does not count.
         """
         return aimd_loss_factor(process, self.implementation.loss_cut)
 
