@@ -37,7 +37,7 @@ AXES = "application/x-vegasfluid-axes+json"
 
 UNITS = (
     *("packets", "packets/s", "Mbit/s", "Kbit/s", "Gbit/s", "s", "ms", "1/s", "rad/s", "1/packets"),
-    *("%", "bytes", "packets a round trip", "packets a round trip for each of backlog", "flows"),
+    *("%", "bytes", "packets a round trip", "packets per RTT per packet of backlog", "flows"),
 )
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 """Of a traceback."""
@@ -45,7 +45,7 @@ IN_KEYS = ("_packets", "_mbps", "_ms", "_s", "_mb", "_bytes", "_packets_per_s", 
 """Names of model files, which say their unit themselves."""
 NUMBERS = (
     *("ratio", "goodput of", "share", "probability", "utilisation", "jain", "margin", "seed"),
-    *("gain a = n p' / p", "t / r, base rtt over rtt", "number of flows"),
+    *("gain a = n p' / p", "t / r, base rtt / rtt", "number of flows"),
 )
 """With these in it a label is one of a number without a unit."""
 
