@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["InvalidInput", "SolveFailed", "Unsupported", "VegasfluidError"]
+__all__ = ["ComputationFailed", "InvalidInput", "SolveFailed", "Unsupported", "VegasfluidError"]
 
 
 class VegasfluidError(Exception):
@@ -46,3 +46,7 @@ class Unsupported(InvalidInput):
 
 class SolveFailed(VegasfluidError):
     """A numerical solve failed; the message gives the time or the parameter values."""
+
+
+class ComputationFailed(VegasfluidError):
+    """The machine stopped a computation: memory, disk, a process that died. It may work later."""

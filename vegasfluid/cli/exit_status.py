@@ -17,7 +17,7 @@ try:
 except ImportError:  # Typer before it had its own copy of Click
     from click.exceptions import ClickException
 
-from vegasfluid.errors import SolveFailed, VegasfluidError
+from vegasfluid.errors import ComputationFailed, SolveFailed, VegasfluidError
 
 __all__ = ["BAD_INPUT", "DONE", "OUT_OF_REACH", "exit_status"]
 
@@ -69,9 +69,11 @@ def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> 
     except ClickException as error:
         print_error(error.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
         return BAD_INPUT
-    except (typer.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):  # Typer turns this, too, into Abort
+            raise error.__cause__ from None
         status = INTERRUPTED
-    except SolveFailed as error:
+    except (SolveFailed, ComputationFailed) as error:
         print_error(str(error))
         return FAILED
     except BrokenPipeError:

@@ -13,7 +13,7 @@ from typing import Any
 from vegasfluid import modelfile
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress
 from vegasfluid.cli.sweep_progress import show_progress
-from vegasfluid.errors import InvalidInput, Unsupported
+from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported
 from vegasfluid.sweep import Progress, Sweep, open_sweep
 from vegasfluid.sweep import run as run_sweep
 from vegasfluid.sweep.axis_spec import numbers_from, size_from
@@ -103,6 +103,8 @@ def run(
         )
     write_outputs(outputs)
     show(outputs.out, reached, time.perf_counter() - begin, as_json)
+    if reached.failed == reached.points:
+        raise all_failed(outputs.out)
 
 
 def check_outputs(outputs: Outputs, dry_run: bool, engine: str) -> None:
@@ -181,6 +183,12 @@ def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
     if status.failed:
         line += f"; {status.failed} failed (the variable `reason` says why)"
     console().print(f"{line}; computed in {seconds:.1f} s.", soft_wrap=True)
+
+
+def all_failed(out: Path) -> SolveFailed:
+    """The error that every point of the sweep in `out` failed, with the reason of the first."""
+    reason = str(open_sweep(out)["reason"].values.flat[0])
+    return SolveFailed(f"sweep: every point failed, the first because of {reason}")
 
 
 def show_estimate(cost: Estimate, as_json: bool) -> None:

@@ -27,6 +27,8 @@ SHORTENING = 20.0
 """Factor by which the simulated time of the timed fluid points is shortened."""
 BLOCK = 4096
 """Disk block of common file systems, bytes: the smallest size of a file on disk."""
+CHECKSUM = 4
+"""Size of the checksum (CRC-32C) at the end of each file, bytes."""
 CLUSTER_START = 3.0
 """Rough time in which a local cluster of workers starts, s."""
 WORKER_BYTES = 250e6
@@ -143,7 +145,8 @@ def disk_bytes(sweep: Sweep, chunks: int) -> float:
     frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
     points = math.prod(sweep.chunk_shape)
     sizes = [8 * points * math.prod(frame.shape(name)) for name in METRICS] + [points]
-    return float(chunks * sum(BLOCK * math.ceil(size / BLOCK) for size in sizes))
+    sizes.append(4 + 4 * points)  # `reason`: the number of texts, and the length of each
+    return float(chunks * sum(BLOCK * math.ceil((size + CHECKSUM) / BLOCK) for size in sizes))
 
 
 def peak_memory() -> float:

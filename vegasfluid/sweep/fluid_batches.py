@@ -28,7 +28,7 @@ from vegasfluid.fluid.time_grid import TimeGrid, density_grid, mean_field_grid, 
 from vegasfluid.model import Model
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
-from vegasfluid.sweep.results import Frame, Results, reason_of
+from vegasfluid.sweep.results import Frame, Results, is_system_error, reason_of
 from vegasfluid.sweep.summary import run_averages
 
 __all__ = ["compute", "compute_chunks"]
@@ -178,7 +178,7 @@ def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator
             equations = equations_of(number, point, sweep.engine, base, fine=sweep.fine)
             by_structure.setdefault(equations.structure, []).append(equations)
         except Exception as error:
-            results.fail(number, reason_of(error))
+            results.fail(number, error)
     yield from by_structure.values()
 
 
@@ -202,7 +202,7 @@ def record(batch: Sequence[Equations], solution: dde.Solution, results: Results,
             run = to_recording(network, part, field)
             results.note(point.number, 0, network, run_averages(run, warmup, tune))
         except Exception as error:
-            results.fail(point.number, reason_of(error))
+            results.fail(point.number, error)
 
 
 def compute(sweep: Sweep, chunk: Chunk) -> Results:
@@ -223,7 +223,7 @@ def compute(sweep: Sweep, chunk: Chunk) -> Results:
             raise SolveFailed(f"sweep: the device failed: {reason_of(error)}") from error
         except Exception as error:
             for point in batch:
-                results.fail(point.number, reason_of(error))
+                results.fail(point.number, error)
     return results
 
 
@@ -252,7 +252,16 @@ def integrate(batch: list[Equations], largest: int, results: Results, tune: str 
 
 def compute_chunks(
     sweep: Sweep, chunks: Iterable[Chunk]
-) -> Generator[tuple[Chunk, Results], None, None]:
-    """Simulate chunks one after another; yield each chunk with the metrics of its points."""
+) -> Generator[tuple[Chunk, Results | Exception], None, None]:
+    """Simulate chunks one after another; yield each chunk with the metrics of its points.
+
+    A chunk that an error of the machine stops is yielded with the error.
+    """
     for chunk in chunks:
-        yield chunk, compute(sweep, chunk)
+        try:
+            results: Results | Exception = compute(sweep, chunk)
+        except Exception as error:
+            if not is_system_error(error):
+                raise
+            results = error
+        yield chunk, results

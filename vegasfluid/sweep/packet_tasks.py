@@ -23,7 +23,7 @@ from vegasfluid.packet import record_packets
 from vegasfluid.parallel import processors
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
-from vegasfluid.sweep.results import Frame, Results, concatenate, reason_of
+from vegasfluid.sweep.results import Frame, Results, is_system_error
 from vegasfluid.sweep.summary import run_averages
 
 __all__ = ["compute", "compute_chunks", "connect", "results_from"]
@@ -31,7 +31,7 @@ __all__ = ["compute", "compute_chunks", "connect", "results_from"]
 QUEUED_CHUNKS = 2
 """Chunks that wait for each worker besides the one that it computes; chosen."""
 ALLOWED_DEATHS = 5
-"""Deaths of workers after which a chunk is run point by point, and after which a point fails."""
+"""Deaths of workers at a chunk after which it is left out; chosen."""
 LOOPBACK = "127.0.0.1:0"
 """Address of the scheduler's HTTP server, which Dask always starts: local, any free port."""
 NO_PAGES = {f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}
@@ -45,7 +45,7 @@ def compute(
 ) -> Results:
     """Simulate points by packets with each seed, and return the metrics of each run.
 
-    A point that fails is recorded with the reason.
+    A point that fails is recorded with the reason; errors of the machine are raised.
 
     Args:
         points: points of a sweep.
@@ -63,7 +63,7 @@ def compute(
                 averages = run_averages(run, model.warmup, tune)
                 results.note(number, index, model.network, averages)
         except Exception as error:  # a bug in a user's law must not stop the other points
-            results.fail(number, reason_of(error))
+            results.fail(number, error)
     return results
 
 
@@ -118,8 +118,10 @@ def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
 
 def compute_chunks(
     sweep: Sweep, chunks: Iterable[Chunk], workers: int | None = None, scheduler: str | None = None
-) -> Generator[tuple[Chunk, Results], None, None]:
+) -> Generator[tuple[Chunk, Results | Exception], None, None]:
     """Simulate chunks by packets on a Dask cluster; yield each with its metrics when it is done.
+
+    A chunk that an error of the machine stops is yielded with the error.
 
     Args:
         sweep: the sweep.
@@ -136,11 +138,11 @@ def compute_chunks(
 
 def results_from(
     client: Client, sweep: Sweep, chunks: Iterable[Chunk]
-) -> Generator[tuple[Chunk, Results], None, None]:
+) -> Generator[tuple[Chunk, Results | Exception], None, None]:
     """Simulate chunks by packets on an existing cluster; yield each with its metrics when done.
 
-    Only a few chunks are queued at the cluster at a time. A chunk that kills its workers is
-    computed point by point.
+    Only a few chunks are queued at the cluster at a time. A chunk that an error of the machine
+    stops, or whose workers die again and again, is yielded with the error.
     """
     frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
     remaining = iter(chunks)
@@ -159,24 +161,10 @@ def results_from(
             task = submit(sweep.points_of(following))
             chunk_of[task] = following
             futures.add(task)
-        if isinstance(future.exception(), KilledWorker):
-            yield chunk, one_by_one(sweep.points_of(chunk), frame, submit)
+        error: Any = future.exception()
+        if isinstance(error, KilledWorker):
+            yield chunk, OSError(f"its worker died {ALLOWED_DEATHS + 1} times")
+        elif error is not None and is_system_error(error):
+            yield chunk, error
         else:
             yield chunk, future.result()
-
-
-def one_by_one(points: Sequence[Point], frame: Frame, submit: Any) -> Results:
-    """Metrics of the points of a chunk that killed its workers, each computed in a task of its own.
-
-    A point that kills its workers again is recorded as failed. `submit` starts a task for some
-    points.
-    """
-    parts = []
-    for point in points:
-        future = submit([point])
-        if isinstance(future.exception(), KilledWorker):
-            parts.append(Results(1, frame))
-            parts[-1].fail(0, f"its worker died {ALLOWED_DEATHS + 1} times")
-        else:
-            parts.append(future.result())
-    return concatenate(parts)

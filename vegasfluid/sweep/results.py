@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from pickle import UnpicklingError
 
 import numpy as np
 
@@ -11,10 +11,16 @@ from vegasfluid.errors import VegasfluidError
 from vegasfluid.network import Network
 from vegasfluid.sweep.summary import METRICS, Summary, links_of
 
-__all__ = ["DONE", "FAILED", "Frame", "Results", "concatenate", "reason_of"]
+__all__ = ["DONE", "FAILED", "SYSTEM_ERRORS", "Frame", "Results", "is_system_error", "reason_of"]
 
 DONE, FAILED = 1, 2
 """Status of a point in the store; a point that has not run yet has 0."""
+
+
+SYSTEM_ERRORS = (OSError, MemoryError, EOFError, UnpicklingError)
+"""Errors of the machine: a full disk, too little memory, a damaged file. They pass."""
+NO_THREAD = "can't start new thread"
+"""Message of the RuntimeError that Python raises if the system allows no further thread."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +74,20 @@ class Results:
             along = METRICS[name].along
             self.values[name][point, seed, ... if along is None else indices[along]] = value
 
-    def fail(self, point: int, reason: str) -> None:
-        """Record in `status` that a run of a point (index) failed; the first reason is kept."""
+    def fail(self, point: int, error: Exception) -> None:
+        """Record in `status` that a run of a point failed; the reason of the first error is kept.
+
+        An error of the machine is raised instead, as it says nothing of the point: results must
+        follow from the sweep alone.
+
+        Args:
+            point: index of the point.
+            error: what its run raised.
+        """
+        if is_system_error(error):
+            raise error
         self.status[point] = FAILED
-        self.reasons[point] = self.reasons[point] or reason
+        self.reasons[point] = self.reasons[point] or reason_of(error)
 
     @property
     def failed(self) -> int:
@@ -85,11 +101,6 @@ def reason_of(error: Exception) -> str:
     return " ".join(f"{kind}{error}".split())
 
 
-def concatenate(parts: Sequence[Results]) -> Results:
-    """Join the results of one point each, which have the same frame, in their order."""
-    whole = Results(len(parts), parts[0].frame)
-    for name in whole.values:
-        whole.values[name] = np.concatenate([part.values[name] for part in parts])
-    whole.status = np.concatenate([part.status for part in parts])
-    whole.reasons = [reason for part in parts for reason in part.reasons]
-    return whole
+def is_system_error(error: BaseException) -> bool:
+    """Whether an error comes from the machine, not from the model: it may pass."""
+    return isinstance(error, SYSTEM_ERRORS) or NO_THREAD in str(error)

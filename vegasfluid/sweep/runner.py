@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vegasfluid.errors import ComputationFailed
+from vegasfluid.sweep.damage import warn_of_damage
 from vegasfluid.sweep.plan import Chunk, Sweep
-from vegasfluid.sweep.results import Results
+from vegasfluid.sweep.results import Results, reason_of
 from vegasfluid.sweep.store import Store, open_store
 
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["Progress", "open_sweep", "run"]
+
+TRIES = 2
+"""How often a chunk is tried that an error of the machine stops; chosen."""
 
 
 @dataclass
@@ -82,6 +87,8 @@ def run(
     Raises:
         InvalidInput: if `out` holds anything else, or no scheduler answers.
         StoreFailed: if the store cannot be written, for example because the disk is full.
+        ComputationFailed: if some points could not be computed for lack of memory or disk, or as
+            their worker died, again and again. The store does not have them.
     """
     engine = engine_of(sweep, workers, scheduler)
     chunks: Iterable[Chunk] = sweep.chunks()
@@ -92,22 +99,55 @@ def run(
         ensure_store(Path(out), sweep)
     with open_store(Path(out), sweep, shared=multi_host) as store:
         progress = Progress(sweep.points, began=time.monotonic())
-        missing = []
-        for chunk in chunks:
-            if store.has(chunk):
-                progress.done += sweep.size(chunk)
-                progress.failed += store.failed_in(chunk)
-            else:
-                missing.append(chunk)
-        progress.found = progress.done
+        missing = missing_chunks(store, chunks, sweep, progress)
         report(progress)
-        if missing:
-            write_all(store, engine(missing), sweep, progress, report)
+        for tries_left in reversed(range(TRIES)):
+            if missing:
+                missing, error = write_all(store, engine(missing), sweep, progress, report)
+                if missing and not tries_left:
+                    raise not_computed(sum(map(sweep.size, missing)), error, Path(out))
         return progress
 
 
-ChunkResults = Generator[tuple[Chunk, Results], None, None]
-"""Chunks with their results, in the order in which they are computed."""
+def missing_chunks(
+    store: Store, chunks: Iterable[Chunk], sweep: Sweep, progress: Progress
+) -> list[Chunk]:
+    """The chunks that a store does not hold intact; counts the points of the others in `progress`.
+
+    Warns of each damaged chunk.
+    """
+    missing = []
+    for chunk in chunks:
+        stored = store.read(chunk)
+        if stored.complete:
+            progress.done += sweep.size(chunk)
+            progress.failed += stored.failed
+            continue
+        missing.append(chunk)
+        if stored.damage:
+            name = "/".join(map(str, chunk))
+            warn_of_damage(store.path, f"chunk {name} ({stored.damage}) is", "computed")
+    progress.found = progress.done
+    return missing
+
+
+def not_computed(points: int, error: Exception | None, out: Path) -> ComputationFailed:
+    """The error that some points of a sweep could not be computed.
+
+    Args:
+        points: number of these points.
+        error: what stopped the last of them.
+        out: path of the store.
+    """
+    reason = "" if error is None else f": {reason_of(error)}"
+    return ComputationFailed(
+        f"sweep: {points} points could not be computed{reason}. The results of the others are in "
+        f"{out}; run the same command again to resume."
+    )
+
+
+ChunkResults = Generator[tuple[Chunk, Results | Exception], None, None]
+"""Chunks with their results, or an error of the machine, in the order of their computation."""
 Engine = Callable[[list[Chunk]], ChunkResults]
 """Function that computes chunks."""
 
@@ -130,18 +170,27 @@ def engine_of(sweep: Sweep, workers: int | None, scheduler: str | None) -> Engin
 
 def write_all(
     store: Store, results: ChunkResults, sweep: Sweep, progress: Progress, report: Report
-) -> None:
+) -> tuple[list[Chunk], Exception | None]:
     """Write each computed chunk to the store, and update and report the progress.
 
     `results` yields chunks with their results as the engine computes them. On return or error it is
     closed, which ends the engine's workers.
+
+    Returns:
+        Chunks that an error of the machine stopped, and the last such error.
     """
+    stopped, last = [], None
     with closing(results):
         for chunk, values in results:
+            if isinstance(values, Exception):
+                stopped.append(chunk)
+                last = values
+                continue
             store.write(chunk, values)
             progress.done += sweep.size(chunk)
             progress.failed += values.failed
             report(progress)
+    return stopped, last
 
 
 def open_sweep(path: str | Path) -> xr.Dataset:

@@ -1,9 +1,10 @@
 """The store of a sweep: a Zarr group that grows chunk by chunk and can be read at any time.
 
 For each chunk the file of `status` is written last, and zarr's LocalStore writes every file under a
-temporary name and renames it. So a chunk is complete or absent. The store does not depend on when,
-where and in how many attempts the sweep ran. Chunks are small and therefore not compressed, so
-their bytes do not depend on the version of a compressor.
+temporary name and renames it. So a chunk is complete or absent, unless the disk damages it: each
+file ends with a checksum, and chunks are read before they count as done (`damage`). The store does
+not depend on when, where and in how many attempts the sweep ran. Chunks are small and therefore not
+compressed, so their bytes do not depend on the version of a compressor.
 
 Sources:
     Zarr version 3, https://zarr-specs.readthedocs.io.
@@ -16,19 +17,22 @@ import json
 import os
 import shutil
 import time
+import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import zarr
+from zarr.codecs import Crc32cCodec
 
 from vegasfluid.errors import InvalidInput, VegasfluidError
+from vegasfluid.sweep.damage import Stored, read_chunk, repair_metadata, warn_of_damage
 from vegasfluid.sweep.locking import locked
 from vegasfluid.sweep.plan import Chunk, Sweep
-from vegasfluid.sweep.results import FAILED, Results
+from vegasfluid.sweep.results import Results
 from vegasfluid.sweep.summary import METRICS
 from vegasfluid.trajectory import ENGINES
 from vegasfluid.version import package_version
@@ -64,20 +68,32 @@ class Store:
 
     def __init__(self, path: Path, sweep: Sweep) -> None:
         self.path, self._sweep = path, sweep
-        self._group = zarr.open_group(path, mode="r+")
-        self._arrays = {name: self._array(name) for name in (*METRICS, "status", "reason")}
+        # Zarr would leave out a chunk of NaN, and a lost file could not be told from it.
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            self._group = zarr.open_group(path, mode="r+")
+            self._arrays = {name: self._array(name) for name in (*METRICS, "status", "reason")}
+        self._repair_coordinates()
 
     def _array(self, name: str) -> Any:
         """The Zarr array of a metric, or of `status` or `reason`, in the store's group."""
         return self._group[name]
 
-    def has(self, chunk: Chunk) -> bool:
-        """Whether the store holds the complete results of a chunk (its index along each axis)."""
-        return self.path.joinpath("status", "c", *map(str, chunk)).is_file()
+    def _repair_coordinates(self) -> None:
+        """Write the coordinates again that cannot be read or differ from the sweep, and warn."""
+        for each in coordinates_of(self._sweep):
+            array = self._array(each.name)
+            try:
+                intact = np.array_equal(array[:], each.array)
+            except (OSError, ValueError, RuntimeError, KeyError):
+                intact = False
+            if not intact:
+                warn_of_damage(self.path, f"the coordinates {each.name} are", "written")
+                with write_errors(self.path):
+                    array[:] = each.array
 
-    def failed_in(self, chunk: Chunk) -> int:
-        """Number of points of a stored chunk that could not be simulated."""
-        return int(np.sum(self._arrays["status"][self._sweep.region(chunk)] == FAILED))
+    def read(self, chunk: Chunk) -> Stored:
+        """Read all that the store holds of a chunk (its index along each axis), and verify it."""
+        return read_chunk(self.path, self._arrays, chunk, self._sweep.region(chunk))
 
     def write(self, chunk: Chunk, results: Results) -> None:
         """Write the results of a chunk: metrics, reasons of failures, and last each point's status.
@@ -94,8 +110,7 @@ class Store:
         with write_errors(self.path):
             for name, values in results.values.items():
                 self._arrays[name][region] = values.reshape(*block, *values.shape[1:])
-            if any(results.reasons):
-                self._arrays["reason"][region] = np.array(results.reasons, object).reshape(block)
+            self._arrays["reason"][region] = np.array(results.reasons, object).reshape(block)
             self._arrays["status"][region] = results.status.reshape(block)
 
 
@@ -135,6 +150,8 @@ def open_store(path: Path, sweep: Sweep, *, shared: bool = False) -> Iterator[St
         if not shared:
             for left in path.rglob(LEFT_OVER):
                 left.unlink()
+        with write_errors(path):
+            repair_metadata(path)
         yield Store(path, sweep)
 
 
@@ -167,15 +184,18 @@ def identity_at(path: Path) -> dict[str, Any] | None:
 
 
 def create(path: Path, sweep: Sweep) -> None:
-    """Create the empty store of a sweep at a path.
+    """Create the empty store of a sweep at a path, unless another process does so meanwhile.
 
-    It is written under a temporary name and renamed, so that a store at the path is complete.
+    It is written under a temporary name of this process and renamed. So a store at the path is
+    complete, and of several processes that begin at the same time one creates it.
     """
-    new = path.with_name(f".{path.name}.new")
-    delete(new)
+    new = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
     try:
         write_frame(new, sweep)
         os.rename(new, path)
+    except OSError:
+        if not os.path.lexists(path):
+            raise
     finally:
         delete(new)
 
@@ -198,11 +218,8 @@ def write_frame(path: Path, sweep: Sweep) -> None:
     There is an array for each metric (NaN), for `status` (0) and for `reason` (empty text).
     """
     group = zarr.create_group(path, zarr_format=3, attributes=attributes(sweep))
-    for axis in sweep.axes:
-        coordinate(group, axis.label, list(axis.labels), axis.units, axis.name or axis.label)
-    coordinate(group, "seed", list(sweep.seeds), "1", "seed of the random numbers")
-    coordinate(group, "flow_class", list(sweep.classes), "1", "flow class")
-    coordinate(group, "link", list(sweep.links), "1", "link")
+    for each in coordinates_of(sweep):
+        write_coordinate(group, each)
     dims, grid = [axis.label for axis in sweep.axes], (sweep.shape, sweep.chunk_shape)
     lengths = {None: (), "flow_class": (len(sweep.classes),), "link": (len(sweep.links),)}
     for name, metric in METRICS.items():
@@ -248,18 +265,53 @@ def array(
         fill_value=fill,
         dimension_names=dims,
         attributes=labels,
-        compressors=None,
+        compressors=Crc32cCodec(),  # a checksum at the end of each chunk
     )
 
 
-def coordinate(group: Any, name: str, values: list[Any], units: str, meaning: str) -> None:
+class Coordinate(NamedTuple):
+    """Coordinates along a dimension of a sweep.
+
+    Args:
+        name: name of the dimension.
+        values: a number or a label for each position.
+        units: unit of the values.
+        meaning: what they are.
+    """
+
+    name: str
+    values: list[Any]
+    units: str
+    meaning: str
+
+    @property
+    def array(self) -> np.ndarray:
+        """The values as an array; texts have the type object."""
+        return np.array(self.values, object if isinstance(self.values[0], str) else None)
+
+
+def coordinates_of(sweep: Sweep) -> list[Coordinate]:
+    """Coordinates of all dimensions of a sweep: axes, `seed`, `flow_class` and `link`."""
+    return [
+        *(
+            Coordinate(axis.label, list(axis.labels), axis.units, axis.name or axis.label)
+            for axis in sweep.axes
+        ),
+        Coordinate("seed", list(sweep.seeds), "1", "seed of the random numbers"),
+        Coordinate("flow_class", list(sweep.classes), "1", "flow class"),
+        Coordinate("link", list(sweep.links), "1", "link"),
+    ]
+
+
+def write_coordinate(group: Any, given: Coordinate) -> None:
     """Write the coordinates along a dimension to a Zarr group, with their unit and meaning."""
-    dtype: Any = str if isinstance(values[0], str) else np.asarray(values).dtype
-    sizes = ((len(values),), (len(values),))
-    labels = {"long_name": meaning, "units": units}
-    fill = "" if dtype is str else 0
-    coordinates = array(group, name, sizes, [name], dtype, fill, labels)
-    coordinates[:] = np.array(values, object if dtype is str else dtype)
+    values = given.array
+    text = values.dtype == object
+    sizes = (values.shape, values.shape)
+    labels = {"long_name": given.meaning, "units": given.units}
+    dtype = str if text else values.dtype
+    coordinates = array(group, given.name, sizes, [given.name], dtype, "" if text else 0, labels)
+    coordinates[:] = values
 
 
 def attributes(sweep: Sweep) -> dict[str, Any]:
