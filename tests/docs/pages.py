@@ -200,6 +200,8 @@ class Reader:
                     self.read(block)
                 elif block.kind == "json":
                     json.loads(block.text)
+                elif block.kind == "yaml":
+                    settings_are_known(yaml.safe_load(block.text))
                 else:
                     assert block.kind == "text" or block.kind in DIRECTIVES, unknown(block)
 
@@ -224,6 +226,8 @@ class Reader:
             self.read(block)
         elif block.kind == "json":
             json.loads(block.text)
+        elif block.kind == "yaml":
+            settings_are_known(yaml.safe_load(block.text))
         else:
             assert block.kind in DIRECTIVES, unknown(block)
 
@@ -306,6 +310,18 @@ def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def unknown(block: Block) -> str:
     """What is wrong with a block that is of no use here."""
     return f"a block that nothing is done with: {block.kind or 'indented'}"
+
+
+def settings_are_known(settings: dict[str, Any], above: str = "") -> None:
+    """Settings of Dask, each of which has a default."""
+    import dask.config
+    import distributed  # noqa: F401 (adds its settings)
+
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            settings_are_known(value, f"{above}{key}.")
+        else:
+            dask.config.get(f"{above}{key}")
 
 
 def look_at_commands(text: str) -> None:

@@ -93,7 +93,7 @@ def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
         if scheduler is not None:
             try:
                 client = stack.enter_context(Client(scheduler, timeout=CONNECT_TIMEOUT))
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, TypeError, RuntimeError) as error:  # the last two by TLS
                 allowed = "the address of a Dask scheduler that answers"
                 raise InvalidInput("sweep", "--scheduler", allowed, scheduler) from error
             yield client
