@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tomli_w
+import yaml
 from markdown_it import MarkdownIt
 
 from tests.paths import ROOT
