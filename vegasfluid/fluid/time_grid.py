@@ -34,6 +34,9 @@ AVERAGING_STEPS = 1.5
 """Longest step in time constants of RED's average (the method is stable up to 2.78)."""
 FILLING = 0.5
 """Longest step over the time in which a link sends a full buffer (chosen)."""
+SHARED_ROWS, ROWS_FACTOR = 4096, 16
+"""Fewest rows of a history that serves many networks, and the factor between the sizes (chosen: a
+row takes about 1 kB, and most networks need less than the first size)."""
 COURANT = 0.9
 """Largest Courant number: distance that mass moves in a step, in widths of the narrowest cell
 (chosen)."""
@@ -51,7 +54,9 @@ class TimeGrid(NamedTuple):
         warmup: another time at which the solution is saved, s; None: none.
         aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs;
             otherwise all steps have the same length, and the solution does not depend on `samples`.
-        finest: shortest step for which the same compiled program is used, s; None: `step`.
+        finest: shortest step for which the same compiled program is used, s. The program then
+            serves networks with other delays, too, but keeps room for a long history, which a batch
+            of many runs should not. None: a history of just the length that is needed.
     """
 
     until: float
@@ -69,7 +74,16 @@ class TimeGrid(NamedTuple):
         if self.aligned:
             return on_the_grid(np.linspace(0.0, self.until, self.samples), *lengths)
         times = sample_times(self.until, self.warmup, self.samples)
-        return anywhere(times, *lengths, ring_rows(self.longest_lag, self.finest or self.step))
+        return anywhere(times, *lengths, self.shared_rows())
+
+    def shared_rows(self) -> int | None:
+        """Rows of the solver's history that serve many networks; None without `finest`."""
+        if self.finest is None:
+            return None
+        rows = SHARED_ROWS
+        while rows < ring_rows(self.longest_lag, self.finest):
+            rows *= ROWS_FACTOR
+        return rows
 
     def halved(self) -> TimeGrid:
         """Copy of the grid with solver steps half as long."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,13 +29,14 @@ def cubic_slope(t):
     return np.stack([3 * t**2 - 2, 6 * t], axis=-1)
 
 
-def filled(last):
+def filled(last, grid=GRID):
     """A ring that has gone round: the cubic at the grid points up to `last`."""
-    ring = empty_ring(jnp.zeros(2), GRID.rows)
+    ring = empty_ring(jnp.zeros(2), grid.rows)
     for number in range(last + 1):
-        t = GRID.start + STEP * number
-        ring = record(ring, jnp.int32(number), jnp.array(cubic(t)), jnp.array(cubic_slope(t)))
-    return FixedStepHistory(ring, jnp.int32(last), 0.0, GRID, lambda s: jnp.stack([s, -s]))
+        t = grid.start + STEP * number
+        slot = grid.row(jnp.int32(number))
+        ring = record(ring, slot, jnp.array(cubic(t)), jnp.array(cubic_slope(t)))
+    return FixedStepHistory(ring, jnp.int32(last), 0.0, grid, lambda s: jnp.stack([s, -s]))
 
 
 LAST = 37
@@ -56,6 +59,14 @@ def test_ring_remembers_as_far_as_longest_lag(lag):
     np.testing.assert_allclose(RING(NOW - lag), cubic(NOW - lag), rtol=1e-13)
     assert not RING.too_long
     assert not RING.too_short
+
+
+def test_rows_that_are_not_in_use_change_nothing():
+    larger = dataclasses.replace(GRID, rows=16 * GRID.rows, mask=np.int32(GRID.rows - 1))
+    history = filled(LAST, larger)
+    assert not np.any(history._ring[GRID.rows :])
+    for lag in np.linspace(0.0, LONGEST, 7):
+        np.testing.assert_array_equal(history(NOW - lag), RING(NOW - lag))
 
 
 def test_an_array_of_times_is_read_like_single_times():

@@ -61,7 +61,9 @@ class Grid:
         step: time between two grid points.
         longest_lag: longest lag that the history covers.
         time_tolerance: rounding error of a time, in steps; a lag may exceed its bound by it.
-        rows: number of rows of the ring; 0: as many as `longest_lag` needs.
+        rows: number of rows of the ring, a power of two; 0: as many as `longest_lag` needs.
+        mask: number of rows in use less one, a power of two less one; it may be traced, so that one
+            compiled program serves histories of different lengths. None: all rows are in use.
 
     >>> grid = Grid(start=1.0, step=0.5, longest_lag=2.0, time_tolerance=0.0)
     >>> grid.rows, float(grid.time(jnp.int32(3), 0.5, jnp.float32))
@@ -73,10 +75,15 @@ class Grid:
     longest_lag: Real
     time_tolerance: Real
     rows: int = field(default=0, metadata={"static": True})
+    mask: Int32[Array | np.generic, ""] | None = None
 
     def __post_init__(self) -> None:
         if not self.rows:
             object.__setattr__(self, "rows", ring_rows(float(self.longest_lag), float(self.step)))
+
+    def row(self, number: Int32[Array, "*points"]) -> Int32[Array, "*points"]:
+        """Rows of the ring with the grid points of these numbers; same shape."""
+        return number & (jnp.int32(self.rows - 1) if self.mask is None else self.mask)
 
     def time(self, number: Int32[Array, ""], ahead: Real, dtype: jnp.dtype) -> Float[Array, ""]:
         """Time `ahead` steps after grid point `number`, in the unit of `start`; a `dtype` float."""
@@ -93,45 +100,43 @@ def empty_ring(y: Float[Array, " n"], rows: int) -> Ring:
 
 
 def record(
-    ring: Ring, number: Int32[Array, ""], y: Float[Array, " n"], slope: Float[Array, " n"]
+    ring: Ring, slot: Int32[Array, ""], y: Float[Array, " n"], slope: Float[Array, " n"]
 ) -> Ring:
     """A copy of a history ring with the state and slope of one grid point written to it.
 
     Args:
-        ring: states and slopes at grid points, shape (rows, 2 n); the number of rows is a power of
-            two.
-        number: number of the grid point; it goes to row `number` modulo rows.
+        ring: states and slopes at grid points, shape (rows, 2 n).
+        slot: the row of the grid point (`Grid.row`).
         y: state there, shape (n,).
         slope: dy/dt there, shape (n,).
 
-    >>> record(jnp.zeros((2, 2)), jnp.int32(5), jnp.ones(1), jnp.full(1, 7.0)).tolist()
+    >>> record(jnp.zeros((2, 2)), jnp.int32(1), jnp.ones(1), jnp.full(1, 7.0)).tolist()
     [[0.0, 0.0], [1.0, 7.0]]
     """
     row = jnp.concatenate([y, slope])[None]
-    slot = number & jnp.int32(ring.shape[0] - 1)
     return jax.lax.dynamic_update_slice(ring, row, (slot, jnp.zeros_like(slot)))
 
 
-def coarser_ring(ring: Ring, last: Int32[Array, ""], factor: int, rows: int) -> Ring:
+def coarser_ring(ring: Ring, grid: Grid, last: Int32[Array, ""], factor: int, rows: int) -> Ring:
     """The history ring of a coarser grid, from that of a finer one; shape (rows, 2 n).
 
     Args:
-        ring: states and slopes at the finer grid's points up to `last`; point k in row k modulo
-            rows.
+        ring: states and slopes at the finer grid's points up to `last`.
+        grid: the finer grid.
         last: number, on the finer grid, of a point of both grids.
         factor: finer steps in one coarser step.
         rows: number of rows of the coarser ring, a power of two; older points are left out.
 
+    >>> grid = Grid(start=0.0, step=1.0, longest_lag=5.0, time_tolerance=0.0)
     >>> ring = jnp.arange(8.0)[:, None]  # point k in row k
-    >>> coarser_ring(ring, jnp.int32(6), 2, 4)[:, 0].tolist()  # points 0, 2, 4, 6
+    >>> coarser_ring(ring, grid, jnp.int32(6), 2, 4)[:, 0].tolist()  # points 0, 2, 4, 6
     [0.0, 2.0, 4.0, 6.0]
     """
     newest = last // jnp.int32(factor)
 
     def point(row: Int32[Array, ""]) -> Float[Array, " two_n"]:
         back = (newest - row) & jnp.int32(rows - 1)
-        slot = ((newest - back) * factor) & jnp.int32(ring.shape[0] - 1)
-        return ring.at[slot].get(mode="promise_in_bounds")
+        return ring.at[grid.row((newest - back) * factor)].get(mode="promise_in_bounds")
 
     return jax.lax.map(point, jnp.arange(rows, dtype=jnp.int32))
 
@@ -218,7 +223,7 @@ class FixedStepHistory:
 
     >>> grid = Grid(start=0.0, step=1.0, longest_lag=3.0, time_tolerance=0.0)
     >>> ring = record(jnp.zeros((grid.rows, 2)), jnp.int32(0), jnp.zeros(1), jnp.ones(1))
-    >>> ring = record(ring, jnp.int32(1), jnp.ones(1), jnp.ones(1))
+    >>> ring = record(ring, grid.row(jnp.int32(1)), jnp.ones(1), jnp.ones(1))
     >>> history = FixedStepHistory(ring, jnp.int32(1), 0.0, grid, lambda s: jnp.full(1, 5.0))
     >>> history(jnp.array([-1.0, 0.0, 0.5, 1.0]))[:, 0].tolist()
     [5.0, 0.0, 0.5, 1.0]
@@ -333,7 +338,7 @@ class FixedStepHistory:
         With `of`, the number of one component for each point: its state and slope only, shape (...,
         2).
         """
-        slot = number & jnp.int32(self._ring.shape[0] - 1)
+        slot = self._grid.row(number)
         if of is None:
             return self._ring.at[slot].get(mode="promise_in_bounds")
         columns = np.stack([of, of + self._ring.shape[1] // 2], axis=-1)

@@ -11,6 +11,7 @@ edition 1993, sections II.1 (the classical method) and II.17 (delay equations).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -97,48 +98,78 @@ def integrate(
     >>> [round(float(value), 3) for value in ys[:, 0]], int(fault.code)
     ([1.0, 2.718, 7.389], 0)
     """
-    begin_state = _begin(problem, y0)
     first, then, factor = schedule.first, schedule.then, schedule.factor
-    end, ys = _integrate_stretch(problem, begin_state, first)
-    start = problem.save(problem.grid.time(begin_state.number, 0.0, y0.dtype), y0)
+    end, ys = _first_stretch(problem, _initial_state(problem, y0), first)
     fault = end.fault
-    parts = [start[None], ys]
     if then is not None:
         # Unless save times are ends of steps, the last one is the time at which steps get longer.
-        parts = [start[None], ys if first.even is not None else ys[:-1]]
+        parts = [ys if first.even is not None else ys[:-1]]
         end, ys = _integrate_stretch(
-            problem._replace(grid=then.grid), _on_coarser_grid(end, factor, then), then
+            problem._replace(grid=then.grid), _on_coarser_grid(problem, end, factor, then), then
         )
-        parts.append(ys)
         late = (fault.code == jnp.int32(Outcome.SUCCESS)) & (end.fault.code != fault.code)
         scale = jnp.where(late, jnp.int32(factor), jnp.int32(1))
         fault = Fault(end.fault.code, end.fault.step * scale)
         end = end._replace(number=end.number * factor)
+        ys = jnp.concatenate([*parts, ys])
     fault = fault.note(Outcome.NOT_FINITE, _not_finite(end.y), end.number)
-    return jnp.concatenate(parts), fault
+    return ys, fault
+
+
+def _first_stretch(
+    problem: Problem, state: _State, stretch: Stretch
+) -> tuple[_State, Float[Array, "m k"]]:
+    """Evaluate the slope at the start, and integrate over the first stretch.
+
+    Where the numbers of steps may be traced, the slope at the start is the result of a step of no
+    length in the same loop, so that the right-hand side is compiled once.
+
+    Returns:
+        The solver's state after the last step, and the saved values `problem.save(t, y)` at the
+        start and the stretch's m - 1 save times, shape (m, k).
+    """
+    if stretch.even is None:
+        with_start = replace(
+            stretch,
+            counts=jnp.concatenate([jnp.ones(1, jnp.int32), jnp.asarray(stretch.counts)]),
+            parts=jnp.concatenate([jnp.ones(1, state.y.dtype), jnp.asarray(stretch.parts)]),
+        )
+        moving = jnp.arange(with_start.counts.size) > 0
+        return _integrate_stretch(problem, state, with_start, moving)
+    state = _advance(problem, state, moving=False)
+    start = problem.save(problem.grid.time(state.number, 0.0, state.y.dtype), state.y)
+    end, ys = _integrate_stretch(problem, state, stretch)
+    return end, jnp.concatenate([start[None], ys])
 
 
 def _integrate_stretch(
-    problem: Problem, state: _State, stretch: Stretch
+    problem: Problem, state: _State, stretch: Stretch, moving: Bool[Array, " m"] | bool = True
 ) -> tuple[_State, Float[Array, "m k"]]:
     """Integrate a delay equation over a stretch of equal steps.
+
+    Args:
+        problem: the delay equation and its grid.
+        state: the solver's state at the stretch's start.
+        stretch: the steps and m save times.
+        moving: for each save time, whether the steps before it have a length; see `_advance`.
 
     Returns:
         The solver's state after the last step, and the saved values `problem.save(t, y)` at the
         stretch's m save times, shape (m, k).
     """
 
-    def one_step(_: Any, state: _State) -> _State:
-        return _advance(problem, state)
-
     def to_reading(
-        state: _State, reading: tuple[Int32[Array, ""], Float[Array, ""]]
+        state: _State, reading: tuple[Int32[Array, ""], Float[Array, ""], Bool[Array, ""] | bool]
     ) -> tuple[_State, Float[Array, " k"]]:
         """Step to the next save time, which lies in the last step at a fraction of it.
 
         Returns the solver's state after these steps and the saved values, shape (k,).
         """
-        count, part = reading
+        count, part, moves = reading
+
+        def one_step(_: Any, state: _State) -> _State:
+            return _advance(problem, state, moves)
+
         if stretch.even is not None:
             state = jax.lax.fori_loop(0, stretch.even, one_step, state)
             time, y = problem.grid.time(state.number, 0.0, state.y.dtype), state.y
@@ -149,8 +180,10 @@ def _integrate_stretch(
 
     if stretch.even is None and state.before is None:
         state = state._replace(before=state.y)
-    readings: Any = (stretch.counts, stretch.parts)
-    return jax.lax.scan(to_reading, state, readings)
+    if moving is True:
+        readings: Any = (stretch.counts, stretch.parts)
+        return jax.lax.scan(lambda state, each: to_reading(state, (*each, True)), state, readings)
+    return jax.lax.scan(to_reading, state, (stretch.counts, stretch.parts, moving))
 
 
 def _inside_last_step(
@@ -167,36 +200,47 @@ def _inside_last_step(
     return time, jnp.where(part == 1, state.y, inside)
 
 
-def _on_coarser_grid(state: _State, factor: int, then: Stretch) -> _State:
+def _on_coarser_grid(problem: Problem, state: _State, factor: int, then: Stretch) -> _State:
     """The solver's state for the stretch `then`, whose steps are `factor` times as long.
 
     Its history keeps every `factor`-th grid point; the state's number is divided by `factor`.
     """
-    ring = coarser_ring(state.ring, state.number - factor, factor, then.grid.rows)
+    last, rows = state.number - factor, then.grid.rows
+    ring = coarser_ring(state.ring, problem.grid, last, factor, rows)
     return state._replace(number=state.number // jnp.int32(factor), ring=ring)
 
 
-def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
-    """The solver's state at grid point 0, the start: y0, its slope, and a history of y0 only."""
-    number = jnp.zeros((), jnp.int32)
-    components = y0[: problem.history_components]
-    ring = record(
-        empty_ring(components, problem.grid.rows), number, components, jnp.zeros_like(components)
-    )
-    slope, history = _slope(problem, ring, number, 0.0, y0)
-    fault = _note_lag_faults(Fault.none(), history.too_long, history.too_short, number)
+def _initial_state(problem: Problem, y0: Float[Array, " n"]) -> _State:
+    """The solver's state at grid point 0, the start, with a slope of 0 in its history, too.
+
+    Each part has been computed from y0 once, so that under `shard_map` all have the types that they
+    have after a step.
+    """
+    number, components = jnp.zeros((), jnp.int32), y0[: problem.history_components]
+    empty, slope = empty_ring(components, problem.grid.rows), jnp.zeros_like(y0)
+    ring = record(empty, number, components, jnp.zeros_like(components))
+    fault = Fault.none().note(Outcome.NOT_FINITE, _not_finite(y0), number)
     return _State(number, y0, slope, ring, fault, None)
 
 
-def _advance(problem: Problem, state: _State) -> _State:
+def _advance(problem: Problem, state: _State, moving: bool | Bool[Array, ""] = True) -> _State:
     """The solver's state one step later, by the classical Runge-Kutta method of order 4.
 
     The step writes the start's state and slope into the history and evaluates the stages with it.
     The stages are a loop, so that the right-hand side is compiled once and not four times; the run
     time is the same.
+
+    Args:
+        problem: the delay equation and its grid.
+        state: the solver's state at the step's start.
+        moving: whether the step has a length. Without one it only evaluates the slope.
     """
-    components, step = slice(problem.history_components), problem.grid.step
-    ring = record(state.ring, state.number, state.y[components], state.slope[components])
+    components = slice(problem.history_components)
+    step = jnp.where(moving, problem.grid.step, 0.0)
+    ring = record(
+        *(state.ring, problem.grid.row(state.number)),
+        *(state.y[components], state.slope[components]),
+    )
 
     def stage(carry: _Stage, row: _Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
         """Evaluate one stage: its slope, and the state at which the next stage is evaluated.
@@ -204,11 +248,14 @@ def _advance(problem: Problem, state: _State) -> _State:
         Returns also whether the stage read the history beyond its longest lag or after its last
         point.
         """
-        slope, history = _slope(problem, ring, state.number, row.ahead, carry.point, ~row.next_step)
+        ahead = jnp.where(moving, row.ahead, 0.0)
+        arriving = moving & ~row.next_step
+        slope, history = _slope(problem, ring, state.number, ahead, carry.point, arriving)
         total = carry.total + row.weight * slope
         free = state.y + step * jnp.where(row.ends, total / 6, row.reach * slope)
         # A projection must not hide a nan.
-        y = jnp.where(row.ends & jnp.isfinite(free), problem.project(state.y, free), free)
+        projected = moving & row.ends & jnp.isfinite(free)
+        y = jnp.where(projected, problem.project(state.y, free), free)
         point = jnp.where(row.next_step, carry.point, y)
         return _Stage(point, total, slope), (history.too_long, history.too_short)
 
@@ -217,7 +264,7 @@ def _advance(problem: Problem, state: _State) -> _State:
     # Finiteness is checked one step late, in the state at the step's start: a check of the new
     # state would make XLA compute it twice.
     fault = state.fault.note(Outcome.NOT_FINITE, _not_finite(state.y), state.number)
-    number = state.number + 1
+    number = state.number + jnp.where(moving, jnp.int32(1), jnp.int32(0))
     fault = _note_lag_faults(fault, jnp.any(too_long), jnp.any(too_short), number)
     before = None if state.before is None else state.y
     return _State(number, last.point, last.slope, ring, fault, before)

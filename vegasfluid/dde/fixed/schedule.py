@@ -114,7 +114,8 @@ def anywhere(
         longest_lag: longest lag that the history covers.
         dtype: dtype of the states.
         longer_steps: (time after the start, factor) from which steps are longer by that factor.
-        rows: rows of the ring, if more than needed: shorter steps then use the same program.
+        rows: rows of the ring, if more than needed: shorter steps and longer lags then use the
+            same program.
 
     Returns:
         The save times with one stretch of equal steps, or two with `longer_steps`.
@@ -194,13 +195,14 @@ def _grid(
     if time_tolerance > 0.5:
         allowed = f"above {2 * time_tolerance * step:.3g}, for times up to {latest:g} in {dtype}"
         raise InvalidInput("dde.solve", "dt0", allowed, step)
-    least = ring_rows(longest_lag, step)
-    return Grid(float(times[0]), step, longest_lag, time_tolerance, max(least, rows or 0))
+    used = ring_rows(longest_lag, step)
+    mask = None if rows is None else np.int32(used - 1)
+    start = float(times[0])
+    return Grid(start, step, longest_lag, time_tolerance, max(used, rows or 0), mask)
 
 
 def _coarser_grid(grid: Grid, factor: int) -> Grid:
     """The grid of every `factor`-th point; its history has about twice the rows that it needs."""
     rows = max(2 * grid.rows // 2 ** math.floor(math.log2(factor)), 8)
-    return replace(
-        grid, step=grid.step * factor, time_tolerance=grid.time_tolerance / factor, rows=rows
-    )
+    longer, tolerance = grid.step * factor, grid.time_tolerance / factor
+    return replace(grid, step=longer, time_tolerance=tolerance, rows=rows, mask=None)
