@@ -131,6 +131,8 @@ def test_the_delay_equations_leave_it_at_the_rate_of_its_rightmost_root(three: E
     assert rate == pytest.approx(growth(rest), rel=0.02)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> None:
     found = all_equilibria(three.found[0].network, starts=[[0.0, 60.0, 0.0]])
     assert found.summary == "1 found, 2 more are proven"

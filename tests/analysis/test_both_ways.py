@@ -28,6 +28,7 @@ def rest() -> Equilibrium:
     return equilibrium(NETWORK)
 
 
+@pytest.mark.slow
 def test_a_run_converges_to_that_equilibrium_while_both_directions_are_equal(rest) -> None:
     run = simulated(NETWORK)
     for name, found in (("queue", rest.values.queue), ("cwnd", rest.values.cwnd)):

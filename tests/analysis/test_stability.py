@@ -111,6 +111,8 @@ def test_the_critical_value_is_where_the_gain_margin_is_one():
     assert stability(network_of(MIN_THRESH, slope, QUICK)).gain_margin == pytest.approx(1.0)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_verdicts_are_those_of_the_nonlinear_equations():
     """One of the families of `benchmarks.stability`, and the rates at which disturbances grow."""
     (family,) = (of for of in FAMILIES if of.name == "reno and vegas (ns2)")

@@ -196,6 +196,8 @@ def test_if_theory_only_approaches_the_ratio_packets_are_reported(capsys, tmp_pa
     assert any("8 flows" in caveat for caveat in document["caveats"])
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_over_drop_tail_the_sawtooth_and_the_averages_of_the_cycle_are_reported(capsys, tmp_path):
     """The equilibrium is unstable; the closed form's share is about that of the run."""
     assert run_app(["analyse", write(tmp_path, SAW_TOOTH), "--json"]) == 0

@@ -101,7 +101,7 @@ CUBIC = Network(
 NETWORKS = {"reno": NETWORK, "cubic": CUBIC}
 
 
-@pytest.fixture(params=["reno", pytest.param("cubic", marks=pytest.mark.optimised)])
+@pytest.fixture(params=["reno", pytest.param("cubic", marks=pytest.mark.slow)])
 def competitor(request) -> str:
     return request.param
 

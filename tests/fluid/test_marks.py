@@ -50,6 +50,7 @@ def test_where_nothing_is_lost_nothing_times_out(simulate: Any) -> None:
 STEP = Red(min_thresh=20, max_thresh=20.001, max_drop=1.0, weight=0.5, ecn=True)
 
 
+@pytest.mark.study
 def test_marks_from_one_queue_length_on() -> None:
     """As data centres mark: nothing is lost, and shares, use and queue are those of packets."""
     laws = {"reno": Reno(), "vegas": Vegas(dialect="linux")}

@@ -139,6 +139,8 @@ def chunks_after(process, path, count):
     return chunks_in(path)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_dead_worker_is_replaced_and_an_interrupted_sweep_goes_on(tmp_path, monkeypatch):
     """All in one, as a process with a worker takes seconds to start; undisturbed, and to its end,
     the sweep runs in this process.

@@ -54,6 +54,8 @@ def silent() -> Explanation:
     return explain(recommended(office(aqm=adaptive), LAW), **TIMES, runs=2)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_rules_are_measured_on_packets(told):
     """Against runs of the public simulator, and their metrics."""
     assert {name: (of.law.alpha, of.law.beta) for name, of in told.rules.items()} == {

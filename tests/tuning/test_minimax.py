@@ -229,6 +229,8 @@ def found():
     )
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_worst_cases_balance_on_packets(found):
     """Measured again here, network by network: the law is best among its neighbours."""
     law, robust = found.after.law, found.robust

@@ -159,6 +159,8 @@ def test_round_trips_twenty_times_as_long_are_not_fair(far, command):
     assert found["recommended"]["alpha_packets"] < own["alpha_packets"]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_keys_of_the_command(many, command):
     """Those of every recommendation, and what is said of the ranges."""
     found = json.loads(command(MANY, many, "--json")[1])

@@ -80,7 +80,7 @@ def found():
     return recommend(PARKING_LOT, **TIMES, runs=6)
 
 
-@pytest.mark.optimised
+@pytest.mark.slow
 def test_a_recommendation_on_fresh_runs(found):
     assert found.reached
     logs = []

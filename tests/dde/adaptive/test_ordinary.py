@@ -44,7 +44,9 @@ def ours(solver, t1=3.0, y0=START, rate=1.7, pull=0.0, **options):
                      **options)  # fmt: skip
 
 
-@pytest.mark.parametrize("solver", [TSIT5, KVAERNO5, pytest.param(HEUN, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "solver", [TSIT5, *(pytest.param(each, marks=pytest.mark.slow) for each in (KVAERNO5, HEUN))]
+)
 def test_the_results_are_those_of_diffrax(solver):
     found, expected = ours(solver), by_diffrax(solver)
     np.testing.assert_allclose(found.ys, expected.ys, rtol=1e-14, atol=0)
