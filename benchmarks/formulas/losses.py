@@ -122,7 +122,7 @@ def windows(process: str) -> list[Relation]:
         )
 
     curve, friendly = cubic_window(process), reno_friendly_window(process)
-    cut = {"cut": 0.3} if "cut" in friendly.takes else {}
+    cut = {"cut": 0.3} if "cut" in friendly.arguments else {}
     relations = [
         relation(
             "reno_window",

@@ -87,7 +87,7 @@ def red_relations() -> list[Relation]:
     phi = reno_loss_factor("iid")
 
     def fixed(formula, words, network, measurement, key="", **more):  # type: ignore[no-untyped-def]
-        prediction = formula.of(numbers(networks[network]))
+        prediction = formula.evaluate(numbers(networks[network]))
         value = of_group(network, "reno", measurement)
         return Relation(f"{formula.name}{key}", formula, words, lambda _: prediction, value, **more)
 

@@ -95,7 +95,7 @@ def lossless_windows(dialect: str, law: Vegas | None, alpha: float, base: float)
 
     def rate_of(group: Group) -> float:
         parameters = {"capacity": 4000.0, "queue": group.queue, "base_rtt": base, "alpha": alpha}
-        return rate(**{name: value for name, value in parameters.items() if name in rate.takes})
+        return rate(**{name: value for name, value in parameters.items() if name in rate.arguments})
 
     return [
         Relation(

@@ -118,7 +118,7 @@ def parameters_of(network: Network, ratio: float, wait: bool = False) -> dict[st
 def evaluate(formula: Formula, values: dict[str, float], **more: float) -> float:
     """Return a formula's value; `values` may contain more than it takes."""
     values = values | more
-    return float(formula.of(values))
+    return float(formula.evaluate(values))
 
 
 def ratio_of(network: str) -> Callable[[Views], float]:

@@ -165,7 +165,8 @@ def equilibrium_section(kind: type[Any]) -> list[str]:
     ]
     for process, form in reversed(different.values()):
         name = f", {LOSS_PROCESSES[process]}" if len(different) > 1 else ""
-        parts.append(f"{form.says[0].upper()}{form.says[1:]}{name} ({form.holds}):")
+        description = f"{form.description[0].upper()}{form.description[1:]}{name}"
+        parts.append(f"{description} ({form.validity}):")
         parts.append(f"$$\n{form.latex()}\n$$")
     return parts
 

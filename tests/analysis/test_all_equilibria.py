@@ -82,8 +82,8 @@ def test_there_is_one_equilibrium_and_it_is_proven_to_be_the_only_one(
 ) -> None:
     found = all_equilibria(network, starts=starts)
     assert found.summary == "1 found, proven to be all"
-    assert (found.count, found.odd, found.complete, found.indices) == (1, True, True, (1,))
-    assert np.allclose(excess_at(found.found[0]), 0, atol=1e-8)
+    assert (found.count, found.count_is_odd, found.complete, found.indices) == (1, True, True, (1,))
+    assert np.allclose(excess_at(found.isolated[0]), 0, atol=1e-8)
 
 
 @pytest.fixture(scope="module")
@@ -95,19 +95,19 @@ def three() -> Equilibria:
 
 def test_the_example_has_exactly_three_equilibria(three: Equilibria) -> None:
     assert three.summary == "3 found, proven to be all"
-    assert three.odd
+    assert three.count_is_odd
     assert sorted(three.indices) == [-1, 1, 1]
-    by_link = [np.round(rest.values.queue, 2).tolist() for rest in three.found]
+    by_link = [np.round(rest.values.queue, 2).tolist() for rest in three.isolated]
     assert by_link[:2] == [[154.49, 0.0, 153.82], [0.0, 58.38, 0.0]]
     assert by_link[2] == [48.88, 28.47, 47.67]
     assert three.indices[2] == -1
 
 
 def test_in_two_of_them_reno_or_vegas_has_the_better_part(three: Equilibria) -> None:
-    rates = [[rest.mean(name, "goodput") for name in ("reno", "left")] for rest in three.found]
+    rates = [[rest.mean(name, "goodput") for name in ("reno", "left")] for rest in three.isolated]
     assert rates[0][0] > 1.5 * rates[0][1]
     assert rates[1][1] > 4 * rates[1][0]
-    for rest in three.found:
+    for rest in three.isolated:
         assert np.allclose(excess_at(rest), 0, atol=1e-8)
 
 
@@ -118,7 +118,7 @@ def growth(rest: Equilibrium) -> float:
 
 def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
     """By the linear delay system, to which the sign of det(-F') is unknown."""
-    first, second, third = (growth(rest) for rest in three.found)
+    first, second, third = (growth(rest) for rest in three.isolated)
     assert first < 0
     assert second < 0
     assert third > 0.5
@@ -126,7 +126,7 @@ def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
 
 def test_the_delay_equations_leave_it_at_the_rate_of_its_rightmost_root(three: Equilibria) -> None:
     """Packets go over two full links to a third: what comes there is told by two looks back."""
-    rest = three.found[2]
+    rest = three.isolated[2]
     (rate,) = growth_rate(*disturbed([rest], 8.0, 1e-7))
     assert rate == pytest.approx(growth(rest), rel=0.02)
 
@@ -134,20 +134,20 @@ def test_the_delay_equations_leave_it_at_the_rate_of_its_rightmost_root(three: E
 @pytest.mark.slow
 @pytest.mark.unoptimised
 def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> None:
-    found = all_equilibria(three.found[0].network, starts=[[0.0, 60.0, 0.0]])
+    found = all_equilibria(three.isolated[0].network, starts=[[0.0, 60.0, 0.0]])
     assert found.summary == "1 found, 2 more are proven"
     assert not found.complete
     for box in found.proven_only:
         near = [
             rest
-            for rest in three.found
+            for rest in three.isolated
             if np.allclose(rest.values.queue, [sum(side) / 2 for side in box], atol=1e-6)
         ]
         assert len(near) == 1
 
 
 def test_without_a_budget_nothing_is_claimed(three: Equilibria) -> None:
-    network, starts = three.found[0].network, [[0.0, 60.0, 0.0]]
+    network, starts = three.isolated[0].network, [[0.0, 60.0, 0.0]]
     assert all_equilibria(network, starts=starts, budget=0).summary == "1 found, nothing is proven"
     few = all_equilibria(network, starts=starts, budget=3)
     assert not few.complete
@@ -188,7 +188,7 @@ def test_the_equilibrium_at_limits_is_proven_unique_and_satisfies_the_equations(
 ) -> None:
     found = all_equilibria(network, starts=1)
     assert found.summary == "1 found, proven to be all"
-    assert np.allclose(excess_at(found.found[0]), 0, atol=1e-6)
+    assert np.allclose(excess_at(found.isolated[0]), 0, atol=1e-6)
 
 
 def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:

@@ -129,7 +129,7 @@ def test_vegas_among_losses_has_the_alpha_of_the_closed_form(dialect):
         "cut": law.implementation.loss_cut,
         "loss_factor": 1.0,
     }
-    assert closed_forms.vegas_alpha(law).of(known) == pytest.approx(12.0, rel=1e-9)
+    assert closed_forms.vegas_alpha(law).evaluate(known) == pytest.approx(12.0, rel=1e-9)
 
 
 TWO_TRIPS = network(

@@ -57,8 +57,8 @@ def applicable(name: str, formula: Formula, values: Values) -> Iterator[Applicab
 
     Yields nothing if `values` (by argument name, in the formula's units) lacks one of them.
     """
-    if set(formula.takes) <= set(values):
-        yield ApplicableFormula(name, formula, {key: values[key] for key in formula.takes})
+    if set(formula.arguments) <= set(values):
+        yield ApplicableFormula(name, formula, {key: values[key] for key in formula.arguments})
 
 
 def applicable_formulas(

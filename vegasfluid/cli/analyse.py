@@ -119,7 +119,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
                 "latex": form.formula.latex(),
                 "value": form.value,
                 "unit": form.formula.unit,
-                "takes": form.values,
+                "arguments": form.values,
                 "source": form.formula.source,
             }
             for form in analysis.formulas
@@ -390,5 +390,5 @@ def show_latex(analysis: Analysis) -> None:
     """Print the closed forms of an analysis as LaTeX, each with its meaning and value."""
     out = console()
     for form in analysis.formulas:
-        out.print(f"% {form.name}: {form.formula.says}", soft_wrap=True)
+        out.print(f"% {form.name}: {form.formula.description}", soft_wrap=True)
         out.print(f"\\[ {form.formula.latex()} = {form.value:.10g} \\]", soft_wrap=True)

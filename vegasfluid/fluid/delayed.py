@@ -45,17 +45,17 @@ def history_size(indices: Any, structure: FluidStructure, options: FluidOptions)
 class StateHistory(Protocol):
     """The history of the leading components of the state, such as `dde.FixedStepHistory`."""
 
-    def __call__(self, times: Any, /, of: Any = None) -> Array:
+    def __call__(self, times: Any, /, components: Any = None) -> Array:
         """Values of components of the state at past times (s).
 
-        `of`: index of one component for each time; None: all components.
+        `components`: index of one component for each time; None: all components.
         """
         ...
 
-    def slope(self, times: Any, /, of: Any = None) -> Array:
+    def slope(self, times: Any, /, components: Any = None) -> Array:
         """Time derivatives of components of the state at past times (s), in their unit per second.
 
-        `of`: index of one component for each time; None: all components.
+        `components`: index of one component for each time; None: all components.
         """
         ...
 
@@ -103,33 +103,33 @@ class DelayedState:
 
     def loss_events(self, delays: PerGroup) -> PerGroup:
         """Number of loss events of a flow of each group from the start until `delays` (s) ago."""
-        return self._history(self.times(delays), of=self._indices.loss_events)
+        return self._history(self.times(delays), components=self._indices.loss_events)
 
     def loss_event_rate(self, delays: PerGroup) -> PerGroup:
         """Loss events of a flow of each group `delays` (s) ago, 1/s; (groups,)."""
-        return self._history.slope(self.times(delays), of=self._indices.loss_events)
+        return self._history.slope(self.times(delays), components=self._indices.loss_events)
 
     def admission_rate(self, hops: np.ndarray, times: Selected) -> Selected:
         """Packets/s of one flow that the queue of each hop admitted at the given times (s).
 
         It is the rate of arrivals minus that of drops, for the selected `hops`.
         """
-        arrived = self._history.slope(times, of=self._indices.arrived[hops])
-        return arrived - self._history.slope(times, of=self._indices.dropped[hops])
+        arrived = self._history.slope(times, components=self._indices.arrived[hops])
+        return arrived - self._history.slope(times, components=self._indices.dropped[hops])
 
     def admitted(self, hops: np.ndarray, delays: Selected) -> Selected:
         """Packets of one flow that the queue of each of `hops` admitted, up to `delays` (s) ago."""
         times = self.times(delays)
-        arrived = self._history(times, of=self._indices.arrived[hops])
-        return arrived - self._history(times, of=self._indices.dropped[hops])
+        arrived = self._history(times, components=self._indices.arrived[hops])
+        return arrived - self._history(times, components=self._indices.dropped[hops])
 
     def queue(self, queues: np.ndarray, delays: Selected) -> Selected:
         """Work waiting in the selected `queues` `delays` (s) ago, in data packets."""
-        return self._history(self.times(delays), of=self._indices.queue[queues])
+        return self._history(self.times(delays), components=self._indices.queue[queues])
 
     def queue_slope(self, queues: np.ndarray, times: Selected) -> Selected:
         """Time derivative of the work in the selected `queues` at times (s), data packets/s."""
-        return self._history.slope(times, of=self._indices.queue[queues])
+        return self._history.slope(times, components=self._indices.queue[queues])
 
     def hop_rates(self, hops: np.ndarray, delays: Selected, same_delay: bool) -> HopRates:
         """Arrivals, loss signals and drops of one flow at selected hops in the past, packets/s.
@@ -147,5 +147,5 @@ class DelayedState:
             slopes = self._history.slope(times[0])
             rates = [slopes[counter] for counter in counters]
         else:
-            rates = [self._history.slope(times, of=counter) for counter in counters]
+            rates = [self._history.slope(times, components=counter) for counter in counters]
         return HopRates(rates[0], rates[1], rates[-1])

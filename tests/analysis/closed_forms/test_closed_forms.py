@@ -129,7 +129,7 @@ def every_formula(function):
 
 
 def values(formula: forms.Formula) -> list[float]:
-    return [POINT[name] for name in formula.takes]
+    return [POINT[name] for name in formula.arguments]
 
 
 def same(first: sp.Expr, second: sp.Expr) -> bool:
@@ -195,11 +195,11 @@ def test_the_third_order_of_the_queue():
 def test_a_formula_has_a_description(name):
     formula = forms.catalogue()[name]
     assert formula.name == name
-    for text in (formula.says, formula.holds, formula.source):
+    for text in (formula.description, formula.validity, formula.source):
         assert len(text) > 3
-    assert set(formula.takes) <= set(POINT)
+    assert set(formula.arguments) <= set(POINT)
     assert not formula.expression.free_symbols - {of.symbol for of in formula.known.values()}
-    assert formula.unit == formula.known[formula.gives].unit
+    assert formula.unit == formula.known[formula.quantity].unit
 
 
 @every_formula
@@ -207,7 +207,7 @@ def test_its_text_reads_back(name):
     formula = forms.catalogue()[name]
     left, _, right = formula.text().partition(" = ")
     names = {str(of.symbol): of.symbol for of in formula.known.values()}
-    assert names[left] == formula.left
+    assert names[left] == formula.lhs
     assert (sp.sympify(right, locals=names) - formula.expression).equals(0)
 
 
@@ -228,7 +228,7 @@ def test_its_latex_is_balanced(name):
 def test_it_computes_a_number_alike_everywhere(name):
     """NumPy, JAX (also traced arrays) and SymPy's own 30 digits."""
     formula = forms.catalogue()[name]
-    point = dict(zip(formula.takes, values(formula), strict=True))
+    point = dict(zip(formula.arguments, values(formula), strict=True))
     there = {formula.known[of].symbol: sp.Rational(str(value)) for of, value in point.items()}
     exact = float(formula.expression.subs(there).evalf(30))
     assert np.isfinite(exact)

@@ -154,7 +154,7 @@ def test_the_alpha_without_losses_is_the_backlog_of_the_share(dialect):
         backlog = float(law.backlog(state, drifts.seen(own, rtt, 0.0)))
         formula = forms.fair_alpha_lossless(law)
         path = {"queue": queue, "capacity": at["capacity"], "base_rtt": at["base_rtt"]}
-        alpha = formula.of(flows | path)
+        alpha = formula.evaluate(flows | path)
         assert alpha + law.implementation.alpha_offset == pytest.approx(backlog, rel=1e-11)
 
 

@@ -74,7 +74,7 @@ def cubic_formula(law: Cubic, process: str, rtt: float, prob: float) -> float:
     point = {"cubic_c": law.C, "cut": 1 - law.beta, "rtt": rtt, "drop_prob": prob}
     curve = forms.cubic_window(process, law.fast_convergence)(**point)
     reno = forms.reno_friendly_window(process)
-    as_reno = reno.of(point)
+    as_reno = reno.evaluate(point)
     return max(curve, as_reno) if law.friendly else curve
 
 
@@ -96,7 +96,7 @@ def test_cubic_from_all_of_its_states(process, gives_way, friendly):
 def test_cubic_with_its_own_numbers(process, gives_way):
     law = Cubic(0.7, 0.6180339887498949, fast_convergence=gives_way)
     formula = forms.equilibrium_window(law, process)
-    assert formula.takes == ("rtt", "drop_prob")
+    assert formula.arguments == ("rtt", "drop_prob")
     for at in drifts.draws(POINTS, 10, rtt=(5e-3, 0.5), prob=(1e-8, 1e-2)):
         found = drifts.cubic_window(law, at["rtt"], at["prob"], process)
         assert formula(rtt=at["rtt"], drop_prob=at["prob"]) == pytest.approx(found, rel=1e-9)
@@ -125,7 +125,7 @@ def test_cubics_crossover(process):
 def test_cubic_with_symbols_for_its_parameters():
     c, beta = sp.symbols("C beta")
     formula = forms.equilibrium_window(Cubic(c, beta, friendly=False, fast_convergence=False))
-    assert set(formula.takes) == {"rtt", "drop_prob", "C", "beta"}
+    assert set(formula.arguments) == {"rtt", "drop_prob", "C", "beta"}
     found = drifts.cubic_window(Cubic(0.6, 0.8, False, False), 0.3, 1e-6, "meanfield")
     assert formula(rtt=0.3, drop_prob=1e-6, C=0.6, beta=0.8) == pytest.approx(found, rel=1e-10)
 
@@ -248,7 +248,7 @@ def test_every_law_has_a_window_or_is_rejected_in_one_line():
     refused = {}
     for name, law in congestion_controls().items():
         try:
-            assert forms.equilibrium_window(law()).gives == "cwnd"
+            assert forms.equilibrium_window(law()).quantity == "cwnd"
         except InvalidInput as refusal:
             refused[name] = str(refusal)
     assert refused == {

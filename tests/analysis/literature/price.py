@@ -83,12 +83,12 @@ def price_arguments(price: Formula, cwnd: float, rtt: float) -> dict[str, float]
     """
     require_above_zero(price.name, cwnd, rtt)
     rate = cwnd / rtt
-    if price.gives == "drop_prob":
+    if price.quantity == "drop_prob":
         return {"rate": rate, "rtt": rtt}
 
     def excess(base_rtt: float) -> float:
         values = {"rate": rate, "base_rtt": base_rtt}
-        return float(base_rtt + price.of(values) - rtt)
+        return float(base_rtt + price.evaluate(values) - rtt)
 
     shortest = 1e-9 * rtt
     if excess(shortest) > 0:

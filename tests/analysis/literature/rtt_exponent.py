@@ -54,7 +54,7 @@ def rtt_exponent(
     """
     price = price_of(law, loss_process, cwnd, rtt)
     values = {symbol(name): value for name, value in price_arguments(price, cwnd, rtt).items()}
-    longer = symbol("rtt" if price.gives == "drop_prob" else "base_rtt")
+    longer = symbol("rtt" if price.quantity == "drop_prob" else "base_rtt")
     exponent = sp.diff(price.expression, longer) / (x * sp.diff(price.expression, x))
     return float(rtt * exponent.subs(values))
 
@@ -82,7 +82,7 @@ def rtt_exponent_of_shared_losses(
     (2.0, inf)
     """
     price = price_of(law, loss_process, cwnd, rtt)
-    if price.gives != "drop_prob":
+    if price.quantity != "drop_prob":
         raise InvalidInput(
             "rtt_exponent_of_shared_losses", "law", "one that responds to losses", law.name
         )

@@ -63,7 +63,7 @@ def test_at_its_delay_vegas_is_at_equilibrium(
     delay = float(brentq(excess, 1e-3 * base_rtt, 0.3 * base_rtt, xtol=1e-15))
     price = price_of(law)
     values = {"rate": cwnd / (base_rtt + delay), "base_rtt": base_rtt}
-    found = price.of(values)
+    found = price.evaluate(values)
     assert found == pytest.approx(delay, rel=1e-7)
     there = price_arguments(price, cwnd, base_rtt + delay)
     assert there["base_rtt"] == pytest.approx(base_rtt, rel=1e-7)

@@ -87,7 +87,7 @@ UTILITIES = [
 def test_utilities_typed_from_the_sheet(law: CongestionControl, process: str, typed) -> None:
     """Up to a constant; CUBIC's from W = (C / b)^(1/4) (R / p)^(3/4), section 8b."""
     utility, rtt = utility_of(law, process), 0.13
-    given = {"rtt": rtt} if "rtt" in utility.takes else {}
+    given = {"rtt": rtt} if "rtt" in utility.arguments else {}
     low, high = (utility(rate=rate, **given) for rate in (900.0, 1700.0))
     assert high - low == pytest.approx(typed(1700.0, rtt) - typed(900.0, rtt), rel=1e-12)
 
@@ -107,7 +107,7 @@ def test_utilities_typed_from_the_sheet(law: CongestionControl, process: str, ty
 def test_a_utility_is_the_integral_of_its_price(law: CongestionControl, process: str) -> None:
     price, utility = price_of(law, process), utility_of(law, process)
     low, high = 5000.0, 20000.0
-    given = {name: 0.1 for name in utility.takes if name != "rate"}
+    given = {name: 0.1 for name in utility.arguments if name != "rate"}
     area, _ = quad(lambda rate: price(rate=rate, **given), low, high, epsabs=0, epsrel=1e-10)
     gained = utility(rate=high, **given) - utility(rate=low, **given)
     assert gained == pytest.approx(area, rel=1e-8)

@@ -75,7 +75,7 @@ def integral_of(price: Formula, name: str, says: str) -> Formula:
         says,
         "utility",
         sp.expand_log(sp.simplify(sp.integrate(price.expression, x)), force=True),
-        price.holds,
+        price.validity,
         f"the integral of {price.name} over the rate",
         tuple((UTILITY | DELAY).items()),
     )

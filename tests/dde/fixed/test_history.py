@@ -121,7 +121,7 @@ def test_the_slope_of_the_past_is_of_order_three() -> None:
     def error(step: float) -> float:
         def rhs(t, y, history, args):
             late = history.slope(jnp.array([t - 0.7, t - 0.7]))
-            alone = history.slope(t - 0.7 * jnp.ones(2), of=np.array([1, 0]))
+            alone = history.slope(t - 0.7 * jnp.ones(2), components=np.array([1, 0]))
             return jnp.stack([jnp.cos(t), late[0, 0] + 0 * jnp.sum(alone - late[0, ::-1])])
 
         found = jax.jit(
@@ -140,7 +140,7 @@ def test_single_components_of_the_past() -> None:
     def rhs(t, y, history, args):
         times, of = jnp.array([t - 0.3, t - 0.9]), np.array([1, 0])
         whole = history(times)
-        alone = history(times, of=of)
+        alone = history(times, components=of)
         return jnp.stack([jnp.cos(t), -y[1], jnp.sum((alone - whole[np.arange(2), of]) ** 2)])
 
     found = solve_fixed(

@@ -224,7 +224,7 @@ def fair_alpha_heuristic() -> Formula:
     return replace(
         fair_alpha_expanded(0),
         name="fair_alpha_heuristic",
-        says="RED's lower threshold over the number of flows",
+        description="RED's lower threshold over the number of flows",
         source="Weigle and Feng, LA-UR-01-3420, section 4.3; derived here as the leading term",
     )
 
@@ -249,7 +249,7 @@ def over_red(formula: Formula) -> Formula:
     return replace(
         formula,
         name=f"{formula.name}_over_red",
-        says=f"{formula.says}, over RED",
+        description=f"{formula.description}, over RED",
         expression=formula.expression.subs(Q, queue),
-        holds=f"{RARE}; {formula.holds}",
+        validity=f"{RARE}; {formula.validity}",
     )

@@ -94,19 +94,19 @@ class Formula:
     """One closed form: a named quantity as a SymPy expression of others, with validity and source.
 
     >>> reno = Formula("reno_window", "Reno's window", "cwnd", sp.sqrt(2 / symbol("drop_prob")))
-    >>> reno.text(), reno.takes, f"{reno(drop_prob=0.02):.4f}"
+    >>> reno.text(), reno.arguments, f"{reno(drop_prob=0.02):.4f}"
     ('W = sqrt(2)/sqrt(p)', ('drop_prob',), '10.0000')
     """
 
     name: str
     """Its unique name, such as `reno_window`."""
-    says: str
+    description: str
     """Description in one line."""
-    gives: str
+    quantity: str
     """Name of the quantity on the left-hand side, in `SYMBOLS` or `extra`."""
     expression: Expression
     """The right-hand side, in symbols of `SYMBOLS` and `extra`."""
-    holds: str = ""
+    validity: str = ""
     """Conditions under which it is valid."""
     source: str = ""
     """Where it was published, or from what it is derived."""
@@ -119,35 +119,35 @@ class Formula:
         return SYMBOLS | dict(self.extra)
 
     @cached_property
-    def takes(self) -> tuple[str, ...]:
+    def arguments(self) -> tuple[str, ...]:
         """Names of the quantities on the right-hand side, in the order of `known`."""
         free = self.expression.free_symbols
         return tuple(name for name, quantity in self.known.items() if quantity.symbol in free)
 
     @property
-    def left(self) -> sp.Symbol:
+    def lhs(self) -> sp.Symbol:
         """The SymPy symbol of the quantity on the left-hand side."""
-        return self.known[self.gives].symbol
+        return self.known[self.quantity].symbol
 
     @property
     def unit(self) -> str:
         """Unit of the quantity on the left-hand side; empty for a pure number."""
-        return self.known[self.gives].unit
+        return self.known[self.quantity].unit
 
     def text(self) -> str:
         """The formula as a line of text, such as `W = sqrt(2)/sqrt(p)`."""
-        return f"{self.left} = {self.expression}"
+        return f"{self.lhs} = {self.expression}"
 
     def latex(self) -> str:
         """The formula as LaTeX, without dollar signs."""
-        return sp.latex(sp.Eq(self.left, self.expression, evaluate=False))
+        return sp.latex(sp.Eq(self.lhs, self.expression, evaluate=False))
 
     def _repr_latex_(self) -> str:
         """The formula as LaTeX between dollar signs, which notebooks typeset."""
         return f"$\\displaystyle {self.latex()}$"
 
     def compiled(self, module: str = "numpy") -> Callable[..., Any]:
-        """The right-hand side as a function of the quantities in `takes`, in that order.
+        """The right-hand side as a function of the quantities in `arguments`, in that order.
 
         Args:
             module: numpy, jax or any other module that `sympy.lambdify` supports.
@@ -156,19 +156,19 @@ class Formula:
             A function of positional numbers or arrays, in the units of `known`, which are not
             checked.
         """
-        arguments = [self.known[name].symbol for name in self.takes]
-        return sp.lambdify(arguments, sp.N(self.expression, DIGITS), module)
+        symbols = [self.known[name].symbol for name in self.arguments]
+        return sp.lambdify(symbols, sp.N(self.expression, DIGITS), module)
 
     @cached_property
     def _on_numbers(self) -> Callable[..., Any]:
-        """The right-hand side as a NumPy function of the quantities in `takes`, in that order."""
+        """The right-hand side as a NumPy function of `arguments`, in that order."""
         return self.compiled()
 
     def __call__(self, **values: Any) -> Any:
         """The value of the formula, in its `unit`, for numbers or NumPy arrays that broadcast.
 
         Args:
-            values: all quantities in `takes`, by name, in the units of `known`.
+            values: all quantities in `arguments`, by name, in the units of `known`.
 
         Raises:
             InvalidInput: for a missing or an unknown name, or a number that is not above 0.
@@ -177,9 +177,9 @@ class Formula:
         for name, value in values.items():
             if isinstance(value, int | float) and not value > 0:
                 raise InvalidInput(self.name, name, "above 0", value)
-        return self._on_numbers(*(values[name] for name in self.takes))
+        return self._on_numbers(*(values[name] for name in self.arguments))
 
-    def of(self, known: Mapping[str, Any]) -> Any:
+    def evaluate(self, known: Mapping[str, Any]) -> Any:
         """The value of the formula, in its `unit`, from a table of quantities.
 
         Args:
@@ -189,18 +189,18 @@ class Formula:
         Raises:
             InvalidInput: for a missing quantity, or a number that is not above 0.
         """
-        return self(**{name: known[name] for name in self.takes if name in known})
+        return self(**{name: known[name] for name in self.arguments if name in known})
 
 
 def require_names(formula: Formula, given: Iterable[str]) -> None:
-    """Raise InvalidInput unless the given names are those that a formula takes.
+    """Raise InvalidInput unless the given names are those in `formula.arguments`.
 
     It names the first that the formula does not take or that is missing.
     """
-    wanted = "given as " + ", ".join(formula.takes)
+    wanted = "given as " + ", ".join(formula.arguments)
     for name in given:
-        if name not in formula.takes:
+        if name not in formula.arguments:
             raise InvalidInput(formula.name, "values", wanted, name)
-    for name in formula.takes:
+    for name in formula.arguments:
         if name not in given:
             raise InvalidInput(formula.name, name, "given", "missing")

@@ -119,8 +119,8 @@ def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
     reno = substitute(reno_friendly_window(loss_process), values)
     return replace(
         curve,
-        says=f"window of CUBIC, {loss_process} losses{constants_as_text(curve, reno)}",
-        holds="in the cubic and the Reno-friendly region; b p W at most 1/2",
+        description=f"window of CUBIC, {loss_process} losses{constants_as_text(curve, reno)}",
+        validity="in the cubic and the Reno-friendly region; b p W at most 1/2",
         expression=sp.Max(curve.expression, reno.expression),
     )
 
@@ -196,6 +196,6 @@ def loss_constant(law: CongestionControl, loss_process: str = "meanfield") -> Ex
     """
     window, prob = equilibrium_window(law, loss_process), symbol("drop_prob")
     constant = window.expression * sp.sqrt(prob)
-    if window.takes == ("drop_prob",) and not (simple := sp.simplify(constant)).has(prob):
+    if window.arguments == ("drop_prob",) and not (simple := sp.simplify(constant)).has(prob):
         return simple
     raise InvalidInput("loss_constant", "law", "one whose window is c / sqrt(p)", law.name)

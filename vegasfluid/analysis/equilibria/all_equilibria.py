@@ -44,16 +44,17 @@ class Equilibria:
     """The equilibria of a network.
 
     Args:
-        found: isolated equilibria, all different.
+        isolated: isolated equilibria, all different.
         continuum: one of a continuum of equilibria, if there is one; these are not counted.
-        indices: sign of det(-F') for each of `found`: 1 or -1, or 0 if uncertain. An equilibrium of
-            index -1 is unstable. The indices of all equilibria add up to 1 if none is degenerate.
+        indices: sign of det(-F') for each of `isolated`: 1 or -1, or 0 if uncertain. An equilibrium
+            of index -1 is unstable. The indices of all equilibria add up to 1 if none is
+            degenerate.
         proven_only: queues of each further equilibrium that is proven to exist but was not found,
             as (low, high) for each link, packets.
         proof: zeros of the reduced equations, and undecided boxes; None without a proof.
     """
 
-    found: tuple[Equilibrium, ...]
+    isolated: tuple[Equilibrium, ...]
     continuum: Equilibrium | None = None
     indices: tuple[int, ...] = ()
     proven_only: tuple[Box, ...] = ()
@@ -62,10 +63,10 @@ class Equilibria:
     @property
     def count(self) -> int:
         """Number of isolated equilibria that were found; those of a continuum are not counted."""
-        return len(self.found)
+        return len(self.isolated)
 
     @property
-    def odd(self) -> bool:
+    def count_is_odd(self) -> bool:
         """Whether the number of equilibria found is odd.
 
         The number of all equilibria of a network is odd if none is degenerate.
@@ -73,8 +74,8 @@ class Equilibria:
         return self.count % 2 == 1
 
     def other_than(self, point: Equilibrium) -> tuple[Equilibrium, ...]:
-        """The equilibria in `found` whose queues or drop probabilities differ from `point`."""
-        return tuple(other for other in self.found if not same_equilibrium(other, point))
+        """The equilibria in `isolated` whose queues or drop probabilities differ from `point`."""
+        return tuple(other for other in self.isolated if not same_equilibrium(other, point))
 
     @property
     def complete(self) -> bool:

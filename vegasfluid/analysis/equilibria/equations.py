@@ -70,13 +70,13 @@ class RampHistory:
     def __init__(self, values: Vector, rates: Vector, time: float) -> None:
         self._values, self._rates, self._time = values, rates, time
 
-    def __call__(self, times: Any, of: Any = slice(None)) -> Vector:
-        """Values of stored components `of` (indices) at `times` (s): linear in time."""
-        return self._values[of] + self._rates[of] * (times - self._time)
+    def __call__(self, times: Any, components: Any = slice(None)) -> Vector:
+        """Values of stored `components` (indices) at `times` (s): linear in time."""
+        return self._values[components] + self._rates[components] * (times - self._time)
 
-    def slope(self, times: Any, of: Any = slice(None)) -> Vector:
-        """Constant rates of stored components `of` (indices), 1/s, in the shape of `times`."""
-        return self._rates[of] + 0 * times
+    def slope(self, times: Any, components: Any = slice(None)) -> Vector:
+        """Constant rates of stored `components` (indices), 1/s, in the shape of `times`."""
+        return self._rates[components] + 0 * times
 
 
 class EquilibriumEquations(NamedTuple):

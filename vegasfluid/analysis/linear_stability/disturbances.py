@@ -156,22 +156,24 @@ class ShiftedHistory:
     def __init__(self, history: Any, rates: Any) -> None:
         self._history, self._rates = history, rates
 
-    def __call__(self, times: Any, of: Any = None) -> Any:
-        """Values of the stored components `of` (indices; None: all) at past times, s.
+    def __call__(self, times: Any, components: Any = None) -> Any:
+        """Values of the stored `components` (indices; None: all) at past times, s.
 
         Times are those of the equations, in which the run starts at REFERENCE_TIME.
         """
-        return self._history(times - REFERENCE_TIME, of=of)
+        return self._history(times - REFERENCE_TIME, components=components)
 
-    def slope(self, times: Any, of: Any = None) -> Any:
-        """Rates of the stored components `of` (indices; None: all) at past times (s), 1/s.
+    def slope(self, times: Any, components: Any = None) -> Any:
+        """Rates of the stored `components` (indices; None: all) at past times (s), 1/s.
 
         Before the run starts, at REFERENCE_TIME, they are the constant rates of the equilibrium.
         """
-        during = self._history.slope(times - REFERENCE_TIME, of=of)
+        during = self._history.slope(times - REFERENCE_TIME, components=components)
         before = times < REFERENCE_TIME
-        before = jnp.asarray(before)[..., None] if of is None else before
-        return jnp.where(before, self._rates if of is None else self._rates[of], during)
+        before = jnp.asarray(before)[..., None] if components is None else before
+        return jnp.where(
+            before, self._rates if components is None else self._rates[components], during
+        )
 
 
 def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:

@@ -67,23 +67,23 @@ class RecordingHistory(RampHistory):
         super().__init__(values, rates, time)
         self._perturbations, self.reads = perturbations, []
 
-    def __call__(self, times: Any, of: Any = slice(None)) -> Any:
-        """Perturbed values of stored components `of` (indices) at `times` (s); recorded."""
-        return super().__call__(times, of) + self._record(False, times, of)
+    def __call__(self, times: Any, components: Any = slice(None)) -> Any:
+        """Perturbed values of stored `components` (indices) at `times` (s); recorded."""
+        return super().__call__(times, components) + self._record(False, times, components)
 
-    def slope(self, times: Any, of: Any = slice(None)) -> Any:
-        """Perturbed rates (1/s) of stored components `of` (indices) at `times` (s); recorded."""
-        return super().slope(times, of) + self._record(True, times, of)
+    def slope(self, times: Any, components: Any = slice(None)) -> Any:
+        """Perturbed rates (1/s) of stored `components` (indices) at `times` (s); recorded."""
+        return super().slope(times, components) + self._record(True, times, components)
 
-    def _record(self, is_rate: bool, times: Any, of: Any) -> Any:
+    def _record(self, is_rate: bool, times: Any, components: Any) -> Any:
         """Append a read to `reads`, and return the perturbation to be added to its answer.
 
-        `is_rate` says whether rates are read, `times` (s) when, and `of` which components
-        (indices). The perturbation is 0 if there are none.
+        `is_rate` says whether rates are read, `times` (s) when, and `components` which (indices).
+        The perturbation is 0 if there are none.
         """
-        components = np.arange(self._values.size)[of]
-        delays = (self._time - times) * jnp.ones(components.shape)
-        self.reads.append(HistoryRead(is_rate, components, delays))
+        indices = np.arange(self._values.size)[components]
+        delays = (self._time - times) * jnp.ones(indices.shape)
+        self.reads.append(HistoryRead(is_rate, indices, delays))
         return 0.0 if self._perturbations is None else self._perturbations[len(self.reads) - 1]
 
 

@@ -83,7 +83,7 @@ class Grid:
 
     def row(self, number: Int32[Array, "*points"]) -> Int32[Array, "*points"]:
         """Rows of the ring with the grid points of these numbers; same shape."""
-        return number & (jnp.int32(self.rows - 1) if self.mask is None else self.mask)
+        return number & jnp.asarray(self.rows - 1 if self.mask is None else self.mask, jnp.int32)
 
     def time(self, number: Int32[Array, ""], ahead: Real, dtype: jnp.dtype) -> Float[Array, ""]:
         """Time `ahead` steps after grid point `number`, in the unit of `start`; a `dtype` float."""
@@ -251,7 +251,7 @@ class FixedStepHistory:
         """Whether any time so far was after the last known one, and was clipped to it."""
 
     def __call__(
-        self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
+        self, s: float | Float[Array, "*lags"], components: Int32[np.ndarray, "*lags"] | None = None
     ) -> Array:
         """The state y at past times: interpolated; before the start, `initial_history`.
 
@@ -260,22 +260,22 @@ class FixedStepHistory:
 
         Args:
             s: one time, or an array of times of any shape, in the unit of t.
-            of: for each time, the number of the one component to return; None: all.
+            components: for each time, the number of the one component to return; None: all.
 
         Returns:
             The state, shape (n,); for an array of times, shape (..., n); for single components, the
             shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
-        interpolated = self._read(self._within(s), hermite, of)
+        interpolated = self._read(self._within(s), hermite, components)
         initial_history = self._past(jnp.minimum(s, self._first))
-        if of is not None:
-            initial_history = jnp.take_along_axis(initial_history, of[..., None], axis=-1)
+        if components is not None:
+            initial_history = jnp.take_along_axis(initial_history, components[..., None], axis=-1)
         states = jnp.where((s < self._first)[..., None], initial_history, interpolated)
-        return states if of is None else states[..., 0]
+        return states if components is None else states[..., 0]
 
     def slope(
-        self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
+        self, s: float | Float[Array, "*lags"], components: Int32[np.ndarray, "*lags"] | None = None
     ) -> Array:
         """The slope dy/dt at past times; 0 before the start, whatever `initial_history` is.
 
@@ -283,16 +283,16 @@ class FixedStepHistory:
 
         Args:
             s: one time, or an array of times of any shape, in the unit of t.
-            of: for each time, the number of the one component to return; None: all.
+            components: for each time, the number of the one component to return; None: all.
 
         Returns:
             dy/dt, shape (n,); for an array of times, shape (..., n); for single components, the
             shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
-        interpolated = self._read(self._within(s), hermite_slope, of)
+        interpolated = self._read(self._within(s), hermite_slope, components)
         slopes = jnp.where((s < self._first)[..., None], 0.0, interpolated)
-        return slopes if of is None else slopes[..., 0]
+        return slopes if components is None else slopes[..., 0]
 
     def _within(self, s: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
         """Steps from the last known grid point to the times s (negative in the past), clipped.
@@ -312,12 +312,12 @@ class FixedStepHistory:
         self,
         offset: Float[Array, "*lags"],
         cubic: Callable[..., Array],
-        of: Int32[np.ndarray, "*lags"] | None = None,
+        components: Int32[np.ndarray, "*lags"] | None = None,
     ) -> Float[Array, "*lags n"]:
         """The values of `cubic` (`hermite` or `hermite_slope`), shape (..., n), at past times.
 
         The times are given as `offset`, in steps from the last known grid point (negative in the
-        past). `of` chooses one component for each time; None: all.
+        past). `components` chooses one component for each time; None: all.
 
         A lag of whole steps falls on a grid point up to rounding, and a compiler that computes
         `offset` twice may round it in two ways. If the choice of the interval changed exactly at
@@ -328,18 +328,20 @@ class FixedStepHistory:
         back = jnp.minimum(nearest, jnp.int32(-1))
         part = offset - back.astype(offset.dtype)
         number = self._last + back
-        return cubic(self._row(number, of), self._row(number + 1, of), part, self._grid.step)
+        return cubic(
+            self._row(number, components), self._row(number + 1, components), part, self._grid.step
+        )
 
     def _row(
-        self, number: Int32[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None
+        self, number: Int32[Array, "*lags"], components: Int32[np.ndarray, "*lags"] | None
     ) -> Float[Array, "*lags two_n"]:
         """State and slope, concatenated, at the grid points of these numbers; shape (..., 2 n).
 
-        With `of`, the number of one component for each point: its state and slope only, shape (...,
-        2).
+        With `components`, the number of one component for each point: its state and slope only,
+        shape (..., 2).
         """
         slot = self._grid.row(number)
-        if of is None:
+        if components is None:
             return self._ring.at[slot].get(mode="promise_in_bounds")
-        columns = np.stack([of, of + self._ring.shape[1] // 2], axis=-1)
+        columns = np.stack([components, components + self._ring.shape[1] // 2], axis=-1)
         return self._ring.at[slot[..., None], columns].get(mode="promise_in_bounds")

@@ -180,10 +180,10 @@ def _integrate_stretch(
 
     if stretch.even is None and state.before is None:
         state = state._replace(before=state.y)
+    readings: Any = (stretch.counts, stretch.parts)
     if moving is True:
-        readings: Any = (stretch.counts, stretch.parts)
         return jax.lax.scan(lambda state, each: to_reading(state, (*each, True)), state, readings)
-    return jax.lax.scan(to_reading, state, (stretch.counts, stretch.parts, moving))
+    return jax.lax.scan(to_reading, state, (*readings, moving))
 
 
 def _inside_last_step(
