@@ -14,7 +14,7 @@ from tests.networks import CAPACITY, office, office_model
 from tests.tuning.recommended import recommended
 from vegasfluid import DropTail, InvalidInput, Model, Red, Vegas, metrics, simulate_packets
 from vegasfluid.cli.app import run_app
-from vegasfluid.cli.explanation import show_explanation
+from vegasfluid.cli.show_explanation import show_explanation
 from vegasfluid.modelfile import dumps
 from vegasfluid.tuning import explain
 from vegasfluid.tuning.explanation import Explanation, drop_tail_backlog

@@ -178,7 +178,7 @@ def show_all(
     for name, result in parts.items():
         show(model, result)
         if why:
-            from vegasfluid.cli.explanation import show_explanation
+            from vegasfluid.cli.show_explanation import show_explanation
 
             show_explanation(result, why[name])
         if len(parts) > 1 and name != list(parts)[-1]:
