@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+from vegasfluid.private_folders import private_folder
 
 __all__ = [
     "cache_folders",
@@ -15,7 +16,7 @@ __all__ = [
     "clear_caches",
     "files_in",
     "keep_compiled_equations",
-    "write_error",
+    "usable_cache",
 ]
 
 
@@ -41,27 +42,25 @@ def clear_caches() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_error(folder: Path) -> str:
-    """The operating system's message why `folder` cannot be written to; empty if it can.
+def usable_cache(name: str) -> Path | None:
+    """The folder `jax` or `numba` of `cache_folders`, if only the user can write to it.
 
-    The folder is created if necessary, and a temporary file is written to it as a test.
+    Otherwise None, and a warning says why, once per process.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"vegasfluid")
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
+    return private_folder(cache_folders()[name])
 
 
 def keep_compiled_equations() -> None:
     """Make JAX cache all compiled equations on disk, in the folder `jax` of `cache_folders`.
 
-    This changes a setting of JAX for the whole process, so only programs call it.
+    This changes a setting of JAX for the whole process, so only programs call it. If other users
+    can write to the folder, a warning says so, and JAX keeps its setting.
     """
     import jax
 
-    jax.config.update("jax_compilation_cache_dir", str(cache_folders()["jax"]))
+    folder = usable_cache("jax")
+    if folder is None:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -103,6 +103,17 @@ def test_a_cache_that_cannot_be_written_is_reported(doctor, monkeypatch, tmp_pat
     assert "set VEGASFLUID_CACHE_DIR to a writable folder" in out
 
 
+def test_a_cache_that_others_can_write_to_is_reported(doctor, monkeypatch, tmp_path):
+    monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path / "cache"))
+    assert doctor(fluid=well(), packets=well())[0] == 0
+    (tmp_path / "cache" / "numba").chmod(0o777)
+    status, out = doctor(fluid=well(), packets=well())
+    assert status == 3
+    assert "other users can write to" in out
+    assert "yours alone" in out
+    assert doctor("--clear-caches", fluid=well(), packets=well())[0] == 0
+
+
 def test_libraries_that_are_missing_or_too_old_are_reported(monkeypatch):
     needed = ["numpy>=2", "scipy>=99", "no-such-library>=1", "jax>=9; extra == 'other'"]
     monkeypatch.setattr(environment, "requires", lambda name: needed)

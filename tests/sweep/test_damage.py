@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from distributed.scheduler import KilledWorker
 
+from tests.files import DAMAGES
 from tests.sweep.small import ALPHA, COMMAND, environment, files_of, here, small_sweep, write_model
 from vegasfluid.cli.app import run_app
 from vegasfluid.errors import ComputationFailed
@@ -37,25 +37,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def emptied(file: Path) -> None:
-    file.write_bytes(b"")
-
-
-def shortened(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-1])
-
-
-def flipped(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 16
-    file.write_bytes(content)
-
-
-def random(file: Path) -> None:
-    file.write_bytes(np.random.default_rng(3).bytes(file.stat().st_size))
-
-
-DAMAGES = [emptied, shortened, flipped, random, Path.unlink]
 CHUNK_FILES = ("status/c/1/0", "ratio/c/1/0/0", "goodput_mbps/c/1/0/0/0", "reason/c/1/0")
 
 

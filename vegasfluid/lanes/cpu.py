@@ -22,6 +22,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from vegasfluid.lanes.program import KERNEL, Program
+from vegasfluid.private_folders import private_folder
 
 __all__ = ["native_width", "optimised", "register"]
 
@@ -126,8 +127,9 @@ def emitted(module: Any, target: Any) -> bytes:
 
 
 def cache_file(program: Program) -> Path | None:
-    """The cache file of a program's machine code; None if JAX has no local cache folder.
+    """The cache file of a program's machine code; None if JAX has no local cache folder of ours.
 
+    Other users must not be able to write to the folder (`private_folder`, which warns).
     Its name has the program's hash, the processor, and the versions of llvmlite and XLA's
     interface.
     """
@@ -136,7 +138,8 @@ def cache_file(program: Program) -> Path | None:
         return None
     compiler = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}-{interface_version()}"
     compiler += f"-{optimisation_level()}"
-    return Path(folder) / FOLDER / f"{program.name}-{program.width}-{compiler}.o"
+    place = private_folder(Path(folder) / FOLDER)
+    return place and place / f"{program.name}-{program.width}-{compiler}.o"
 
 
 def read_cached(path: Path) -> bytes | None:
@@ -155,7 +158,6 @@ def write_cached(path: Path, code: bytes) -> None:
     The file is replaced atomically, so that another process never reads half of it.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_bytes(hashlib.sha256(code).digest() + code)
         temporary.replace(path)

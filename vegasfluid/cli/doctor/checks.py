@@ -16,6 +16,11 @@ MAX_DIFFERENCE = 0.02
 """Largest relative difference of the goodputs of the two engines, which both fill the link."""
 REPORT = "please report this with the output of `vegasfluid doctor --json`"
 """Remedy for what should not happen."""
+CACHE_REMEDY = (
+    "set VEGASFLUID_CACHE_DIR to a writable folder that is yours alone (chmod go-w), and delete "
+    "compiled code that others could have changed by vegasfluid doctor --clear-caches"
+)
+"""Remedy for a cache that cannot be written, or that others can write to."""
 REINSTALL = "pip install --upgrade vegasfluid, in a separate environment"
 """Remedy for broken or old libraries."""
 
@@ -79,10 +84,13 @@ def library_check(packages: list[dict[str, Any]]) -> Check:
 
 
 def cache_check(caches: list[dict[str, Any]]) -> Check:
-    """Check that compiled code can be stored; otherwise every command compiles again, or fails."""
-    failures = [f"{cache['path']}: {cache['why_not']}" for cache in caches if not cache["writable"]]
-    remedy = "set VEGASFLUID_CACHE_DIR to a writable folder"
-    return Check("caches", not failures, "; ".join(failures) or "writable", remedy)
+    """Check that compiled code can be kept where only the user writes; else it is compiled again.
+
+    `caches` are the JSON entries of the folders.
+    """
+    failures = [cache["why_not"] for cache in caches if not cache["writable"]]
+    finding = "; ".join(dict.fromkeys(failures)) or "writable, by you only"
+    return Check("caches", not failures, finding, CACHE_REMEDY)
 
 
 def engine_check(name: str, outcome: Outcome) -> Check:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from packaging.requirements import Requirement
 
-from vegasfluid.caches import cache_folders, files_in, write_error
+from vegasfluid.caches import cache_folders, files_in
+from vegasfluid.private_folders import folder_error
 from vegasfluid.version import package_version
 
 __all__ = ["Part", "caches", "machine", "missing", "nvidia_gpu", "packages", "parts"]
@@ -83,10 +84,10 @@ def missing(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def caches() -> list[dict[str, Any]]:
-    """JSON entries of the caches of compiled code: path, number of files, bytes, writability."""
+    """JSON entries of the caches of compiled code: path, number of files, bytes, usability."""
     entries = []
     for name, folder in cache_folders().items():
-        why_not = write_error(folder)
+        why_not = folder_error(folder)
         files = files_in(folder)
         size = sum(file.stat().st_size for file in files)
         entries.append(

@@ -15,7 +15,7 @@ the reference in the tests.
 * `optimised` turns off reference counts (`_nrt`), as a kernel allocates nothing. Without that, it
   takes a seventh longer to compile; kernels without `record_access` run 4 times as long.
 * `kernel` keeps machine code in a folder named by a hash of all sources. Numba's own cache checks
-  the outermost function only, and would run stale code.
+  the outermost function only, and would run stale code. `machine_code` verifies what it loads.
 
 `specialise` and `kernel` use documented features alone. The others use parts of Numba without a
 public interface. `self_test` tries them on a small function; if that fails, `compiled` warns once

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
 import threading
@@ -18,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from vegasfluid import clock
-from vegasfluid.caches import cache_folders
+from vegasfluid.caches import cache_folders, usable_cache
 from vegasfluid.packet import engine
 from vegasfluid.packet.jit import self_test
 from vegasfluid.packet.jit.specialise import open_names, specialise
@@ -76,17 +75,6 @@ def cache_folder(rules: Rules) -> Path:
     return cache_folders()["numba"] / digest.hexdigest()[:16]
 
 
-@contextlib.contextmanager
-def numba_cache_in(folder: Path) -> Iterator[None]:
-    """Context in which functions that Numba decorates are cached on disk in `folder`."""
-    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
-
-
 def compiled(rules: Rules) -> Kernel:
     """Kernel that runs the engine as machine code, for the rules and features in use.
 
@@ -110,15 +98,14 @@ def compile_kernel(rules: Rules) -> Kernel:
     from vegasfluid.packet.jit.optimised import optimised_kernel
 
     folder, run = cache_folder(rules), engine.run
-    with numba_cache_in(folder):
-        return optimised_kernel(
-            run,  # type: ignore[arg-type]
-            open_names(rules),
-            layout(rules),
-            called=engine.OUT_OF_LINE,
-            mark=f"_{folder.name}",
-            cache=True,
-        )
+    return optimised_kernel(
+        run,  # type: ignore[arg-type]
+        open_names(rules),
+        layout(rules),
+        called=engine.OUT_OF_LINE,
+        mark=f"_{folder.name}",
+        folder=None if usable_cache("numba") is None else folder,
+    )
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from numba import njit
 
 from vegasfluid.packet.jit.deferred_codegen import DeferredCompiler
-from vegasfluid.packet.jit.record_access import record_accessors, table_of
+from vegasfluid.packet.jit.machine_code import kept_in
+from vegasfluid.packet.jit.record_access import SIGNATURE, record_accessors, table_of
 from vegasfluid.packet.jit.specialise import specialise
 from vegasfluid.packet.state import Simulation
 
@@ -38,7 +40,7 @@ def optimised_kernel(
     layout: Mapping[str, np.dtype],
     called: tuple[str, ...] = (),
     mark: str = "",
-    cache: bool = False,
+    folder: Path | None = None,
 ) -> Callable[[Simulation], int]:
     """Compile a function of a simulation, and all functions that it calls, as one unit.
 
@@ -51,10 +53,37 @@ def optimised_kernel(
         mark: appended to function names. Each process numbers functions of equal names anew:
             without a mark, a cached kernel and a new one could use one name for different
             functions, of which the linker would take the first.
-        cache: whether Numba keeps the machine code in its cache folder.
+        folder: where the machine code is kept (see `kept_in`); None: nowhere.
 
     Returns:
         The compiled function, which changes a `Simulation` in place and returns the integer.
+    """
+
+    def build(cache: bool) -> Any:
+        """The function for Numba to compile; `cache`: whether Numba keeps its machine code."""
+        return dispatcher(function, values, layout, called, mark, cache)
+
+    kernel = build(cache=False) if folder is None else kept_in(folder, build, SIGNATURE)
+
+    def run(sim: Simulation) -> int:
+        """Run the kernel on a simulation, in place, and return its result."""
+        return kernel(table_of(sim))
+
+    return run
+
+
+def dispatcher(
+    function: FunctionType,
+    values: Mapping[str, Any],
+    layout: Mapping[str, np.dtype],
+    called: tuple[str, ...],
+    mark: str,
+    cache: bool,
+) -> Any:
+    """Numba's function of a table of addresses, compiled when it is called.
+
+    `cache` says whether Numba keeps the machine code in its cache folder; the other arguments are
+    those of `optimised_kernel`.
     """
     inline, call = njit(forceinline=True, **INNER_OPTIONS), njit(**INNER_OPTIONS)
     outermost = njit(cache=cache, **OPTIONS)
@@ -66,10 +95,4 @@ def optimised_kernel(
             return outermost(copy)
         return (call if copy.__name__ in called else inline)(copy)
 
-    kernel = specialise(function, {**values, **record_accessors(layout)}, translate, {})
-
-    def run(sim: Simulation) -> int:
-        """Run the kernel on a simulation, in place, and return its result."""
-        return kernel(table_of(sim))
-
-    return run
+    return specialise(function, {**values, **record_accessors(layout)}, translate, {})

@@ -18,13 +18,17 @@ from numba.extending import intrinsic
 
 from vegasfluid.packet.state import COUNTS, Simulation
 
-__all__ = ["record_accessors", "table_of"]
+__all__ = ["SIGNATURE", "record_accessors", "table_of"]
 
 INT64 = ir.IntType(64)
 """LLVM's type of 64-bit integers."""
 
 TABLE = np.dtype([(name, np.int64) for name in (*Simulation._fields, *COUNTS)], align=True)
 """A simulation in machine code: the address of each array, and the sizes."""
+
+
+SIGNATURE = (numba.from_dtype(TABLE),)
+"""Types of the arguments of a kernel, for Numba: one such record."""
 
 
 class Access(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import platform
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vegasfluid.caches import cache_folders
+from vegasfluid.caches import usable_cache
 from vegasfluid.packet.state import Simulation, flow_of, packet_of
 
 __all__ = ["internals_work"]
@@ -42,14 +43,20 @@ def probe(sim: Any) -> int:
     return total
 
 
-def marker() -> Path:
-    """File whose existence records that these versions of Python and Numba passed the self-test."""
+def marker() -> Path | None:
+    """File whose existence records that these versions of Python and Numba passed the self-test.
+
+    None if there is no folder for it that only the user can write to.
+    """
+    folder = usable_cache("numba")
+    if folder is None:
+        return None
     digest = hashlib.sha256(repr((platform.machine(), platform.python_version())).encode())
     for library in ("numba", "llvmlite", "numpy"):
         digest.update(version(library).encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.read_bytes())
-    return cache_folders()["numba"] / f"self-test-{digest.hexdigest()[:16]}"
+    return folder / f"self-test-{digest.hexdigest()[:16]}"
 
 
 @cache
@@ -59,18 +66,15 @@ def internals_work() -> bool:
     A marker file on disk records success.
     """
     passed = marker()
-    if passed.exists():
+    if passed is not None and passed.exists():
         return True
     try:
         works = passes()
     except Exception:  # whatever another version of Numba raises
         return False
-    if works:
-        try:
-            passed.parent.mkdir(parents=True, exist_ok=True)
+    if works and passed is not None:
+        with contextlib.suppress(OSError):  # tested again by the next process
             passed.touch()
-        except OSError:  # tested again by the next process
-            pass
     return works
 
 
