@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,14 @@ def test_code_of_a_package_with_other_times_is_kept_again(tmp_path, monkeypatch)
     monkeypatch.setattr(stamp, lambda self: (1.0, 2))
     assert not kept(tmp_path / "code").stats.cache_hits
     assert kept(tmp_path / "code").stats.cache_hits
+
+
+def test_what_killed_processes_left_is_deleted(tmp_path):
+    for name, age in {".new-old": 2 * 3600, ".new-young": 60}.items():
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, times=(time.time() - age,) * 2)
+    kept(tmp_path / "code")
+    assert sorted(os.listdir(tmp_path)) == [".new-young", "code"]
 
 
 @pytest.mark.parametrize("failing", ["os.replace", "os.makedirs", "pathlib.Path.rename"])

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 
 import matplotlib.image
 import numpy as np
@@ -209,40 +205,6 @@ def test_a_line_a_minute_where_there_is_no_terminal(capsys, monkeypatch):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert lines[0] == "sweep: 59 of 200 points, 0.983 a second, 0:02:23 left"
-
-
-def test_an_interrupt_that_python_drops_still_stops_the_sweep(tmp_path, capsys):
-    def interrupted():
-        with sweep_progress.show_progress(tmp_path) as report:
-            report(Progress(200))
-            with contextlib.suppress(KeyboardInterrupt):
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(1)
-            report(Progress(200, done=1))
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert "1 of 200 points are saved in" in capsys.readouterr().err
-
-
-class Dying:
-    def __del__(self) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(1)
-
-
-def test_an_interrupt_while_an_object_is_deleted_is_not_reported_as_an_error(tmp_path, capsys):
-    def interrupted() -> None:
-        with sweep_progress.show_progress(tmp_path / "sweep.zarr") as report:
-            dying = Dying()
-            del dying  # Python writes what is raised there to standard error, and goes on
-            report(Progress(200, done=1))
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    said = capsys.readouterr().err
-    assert "1 of 200 points are saved in" in said
-    assert "Traceback" not in said
 
 
 def test_a_bar_on_a_terminal(capsys, monkeypatch):

@@ -15,7 +15,8 @@ from vegasfluid.analysis.report import AnalysedEquilibrium, Analysis, NearestAlp
 from vegasfluid.analysis.simulation_checks import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import show_tries
-from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
+from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import Unsupported
 from vegasfluid.quantities import mbps
 from vegasfluid.version import package_version
@@ -40,14 +41,16 @@ def run(
     plot: Path | None,
     certificate: Path | None,
     as_json: bool,
+    force: bool = False,
 ) -> bool:
     """Analyse model `name`, print the result, and write the picture `plot` or the `certificate`.
 
     `ratio` is the target goodput of a flow of class `tune` over another flow's; None: 1, not
-    required. Returns False if a required ratio cannot be reached.
+    required. With `force` files that vegasfluid has not written are replaced. Returns False if a
+    required ratio cannot be reached.
     """
-    check_target("analyse", "--plot", plot, PICTURES)
-    check_target("analyse", "--certificate", certificate, (".json",))
+    check_target("analyse", "--plot", plot, PICTURES, model=name, force=force)
+    check_target("analyse", "--certificate", certificate, (".json",), model=name, force=force)
     model = modelfile.read_model(name)
     keep_compiled_equations()
     with progress("analyse") as report:
@@ -82,7 +85,7 @@ def draw(analysis: Analysis, target: Path) -> None:
         for label, equilibrium in labelled_equilibria(analysis)
         for name, point in points_at(equilibrium).items()
     }
-    stability_charts(points).savefig(target, dpi=150)
+    save_picture(stability_charts(points), target)
 
 
 def document(analysis: Analysis) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -106,6 +107,7 @@ def recommend(
     ] = None,
     pareto: opts.Pareto = False,
     plot: Annotated[opts.Target, opts.picture("the Pareto front (needs --pareto)")] = None,
+    force: opts.Force = False,
     runs: opts.Runs = 10,
     seed: opts.Seed = 1,
     as_json: opts.AsJson = False,
@@ -122,13 +124,13 @@ def recommend(
                 raise Unsupported("recommend", f"{name} with --pareto", FRONT_ONLY)
         from vegasfluid.cli.pareto import run as run_front
 
-        run_front(model, plot=plot, as_json=as_json, **request)
+        run_front(model, plot=plot, as_json=as_json, force=force, **request)
         raise typer.Exit(DONE)
     if plot is not None:
         raise Unsupported("recommend", "--plot without --pareto", NO_CARD)
     from vegasfluid.cli.recommend import run
 
-    request |= {"tune_gamma": tune_gamma}
+    request |= {"tune_gamma": tune_gamma, "force": force}
     reached = run(model, explain_result=explain, out=out, as_json=as_json, **request)
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
 
@@ -143,6 +145,7 @@ def simulate(
     tolerance: opts.Tolerance = None,
     out: Annotated[opts.Target, opts.written("Write the trajectory (netCDF).")] = None,
     plot: Annotated[opts.Target, opts.picture("the trajectory")] = None,
+    force: opts.Force = False,
     seed: opts.Seed = 1,
     as_json: opts.AsJson = False,
 ) -> None:
@@ -160,6 +163,7 @@ def simulate(
         plot=plot,
         seed=seed,
         as_json=as_json,
+        force=force,
     )
 
 
@@ -170,13 +174,14 @@ def export(
     out: Annotated[
         opts.Target, opts.written("Write the files to a folder, or the first one to this file.")
     ] = None,
+    force: opts.Force = False,
     seed: opts.Seed = 1,
     as_json: opts.AsJson = False,
 ) -> None:
     """Export a model to Linux, FreeBSD, ns-2 or ns-3, as settings or as a runnable scenario."""
     from vegasfluid.cli.export import run
 
-    run(model, system=system, out=out, seed=seed, as_json=as_json)
+    run(model, system=system, out=out, seed=seed, as_json=as_json, force=force)
 
 
 @command("sweep", MORE)
@@ -200,6 +205,7 @@ def sweep(
     plot: Annotated[opts.Target, opts.picture("a map of --metric")] = None,
     metric: opts.Metric = "ratio",
     plot_over: opts.PlotOver = None,
+    force: opts.Force = False,
     seed: opts.Seed = 1,
     as_json: opts.AsJson = False,
 ) -> None:
@@ -210,7 +216,7 @@ def sweep(
         model,
         over,
         outputs=Outputs(
-            out, to, plot, metric, tuple(plot_over or ()), workers, scheduler, multi_host
+            out, to, plot, metric, tuple(plot_over or ()), workers, scheduler, multi_host, force
         ),
         dry_run=dry_run,
         yes=yes,
@@ -233,6 +239,7 @@ def analyse(
     latex: opts.Latex = False,
     plot: Annotated[opts.Target, opts.picture("the stability charts")] = None,
     certificate: opts.Certificate = None,
+    force: opts.Force = False,
     as_json: opts.AsJson = False,
 ) -> None:
     """Compute equilibrium, fair alpha, stability and closed forms, and compare with packets."""
@@ -246,6 +253,7 @@ def analyse(
         plot=plot,
         certificate=certificate,
         as_json=as_json,
+        force=force,
     )
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
 
@@ -303,6 +311,12 @@ def run_app(arguments: list[str] | None) -> int:
     return exit_status(app, sys.argv[1:] if arguments is None else arguments, "vegasfluid")
 
 
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning in one line on standard error."""
+    print(f"vegasfluid: Warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point of the command `vegasfluid`: runs it and exits with its status."""
+    """Run the command line `arguments` (None: those of the process), exit with its status."""
+    warnings.showwarning = show_warning
     sys.exit(run_app(arguments))

@@ -1,7 +1,8 @@
 """Exit statuses, and error messages of one line on standard error.
 
 Exit status: 0 success, 1 failed computation, 2 invalid input or options (one line, no traceback), 3
-success but the goal was not reached, 130 interrupted, 141 broken pipe (the reader has left).
+success but the goal was not reached, 130 interrupted, 141 broken pipe (the reader has left). For
+signals see `vegasfluid.interruption`.
 """
 
 from __future__ import annotations

@@ -8,17 +8,22 @@ from pathlib import Path
 from vegasfluid import modelfile
 from vegasfluid.cli.next_steps import after_export, show_next
 from vegasfluid.cli.output import console, print_json, progress
+from vegasfluid.cli.targets import check_target
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import Exported, OperatingPoint, export_model, needs_points
 from vegasfluid.model import Model
+from vegasfluid.output_files import write_text
 
 __all__ = ["run"]
 
 
-def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -> None:
+def run(
+    name: str, *, system: str, out: Path | None, seed: int, as_json: bool, force: bool = False
+) -> None:
     """Export model `name` to a system; write the files to `out`, or print them.
 
-    `seed` starts the random numbers of a scenario. With `as_json` prints one JSON document.
+    `seed` starts the random numbers of a scenario. With `as_json` prints one JSON document. With
+    `force` files that vegasfluid has not written are replaced.
     """
     check_folder(out)
     model = modelfile.read_model(name)
@@ -26,9 +31,11 @@ def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -
         model, system, points=operating_points_for(model, system, seed), seed=seed
     )
     targets = targets_of(exported, out)
+    for target in filter(Path.exists, targets):
+        check_target("export", "--out", target, model=name, force=force)
     for target, text in zip(targets, exported.files.values(), strict=False):
         target.parent.mkdir(exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        write_text(target, text)
     if as_json:
         from vegasfluid.version import package_version
 

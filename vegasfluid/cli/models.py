@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid.bundled import bundled_models, purpose
-from vegasfluid.cli.output import check_target, console, print_json, table
+from vegasfluid.cli.output import console, print_json, table
+from vegasfluid.cli.targets import check_target
 from vegasfluid.errors import InvalidInput
+from vegasfluid.output_files import write_text
 
 __all__ = ["run"]
 
@@ -53,10 +55,10 @@ def path_of(name: str) -> Path:
 
 def copy(text: str, out: Path) -> None:
     """Write the text of a model to the new file `out`; InvalidInput if it exists."""
-    check_target("models", "--out", out, (".toml",))
-    if out.exists():
+    if out.is_file():
         raise InvalidInput("models", "--out", "a new file", str(out))
-    out.write_text(text, encoding="utf-8")
+    check_target("models", "--out", out, (".toml",))
+    write_text(out, text)
 
 
 def entry(name: str, path: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ __all__ = [
     "EngineName",
     "Explain",
     "Fine",
+    "Force",
     "Goal",
     "Latex",
     "LossProcess",
@@ -249,6 +250,9 @@ DryRun = Annotated[
 ]
 Yes = Annotated[bool, option("--yes", panel=WORK, help="Allow more than 10 million points.")]
 ToFormat = Annotated[Path | None, written("Also write netCDF (.nc) or a table (.csv).")]
+Force = Annotated[
+    bool, option("--force", panel=RESULTS, help="Replace files that vegasfluid did not write.")
+]
 Metric = Annotated[str, option(panel=RESULTS, metavar="NAME", help="Metric to plot.")]
 PlotOver = Annotated[
     list[str] | None,

@@ -8,29 +8,21 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from rich.console import Console
 from rich.table import Table
 
 from vegasfluid.cli.terminal import pipe_width
-from vegasfluid.errors import InvalidInput
 
 __all__ = [
-    "PICTURES",
     "ProgressReport",
-    "check_model_target",
-    "check_target",
     "console",
     "plain",
     "print_json",
     "progress",
     "table",
 ]
-
-PICTURES = (".png", ".svg", ".pdf")
-"""File name endings of the pictures that matplotlib writes here."""
 
 
 class ProgressReport(Protocol):
@@ -103,41 +95,6 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)
-
-
-def check_target(
-    command: str, option: str, target: Path | None, endings: tuple[str, ...] = ()
-) -> None:
-    """Check before a long computation that an output file can be written.
-
-    Args:
-        command: the command, for the message.
-        option: the option, such as `--out`.
-        target: the file; None: no file was requested.
-        endings: allowed file name endings; empty: any.
-
-    Raises:
-        InvalidInput: if its folder does not exist, it is itself a folder, or its ending is wrong.
-    """
-    if target is None:
-        return
-    if not target.resolve().parent.is_dir():
-        raise InvalidInput(command, option, "in an existing folder", str(target))
-    if target.is_dir():
-        raise InvalidInput(command, option, "a file", str(target))
-    if endings and target.suffix.lower() not in endings:
-        raise InvalidInput(command, option, "named *" + ", *".join(endings), str(target))
-
-
-def check_model_target(command: str, model: str, out: Path | None) -> None:
-    """Check that `out` can be written as a model file and is not the file of `model`.
-
-    Raises:
-        InvalidInput: if the file cannot be written, or is the input file, whose comments would go.
-    """
-    check_target(command, "--out", out, (".toml",))
-    if out is not None and out.exists() and out.resolve() == Path(model).resolve():
-        raise InvalidInput(command, "--out", "a file other than MODEL", str(out))
 
 
 @contextmanager

@@ -7,16 +7,9 @@ from typing import Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.cli.output import (
-    PICTURES,
-    check_target,
-    console,
-    plain,
-    print_json,
-    progress,
-    table,
-)
+from vegasfluid.cli.output import console, plain, print_json, progress, table
 from vegasfluid.cli.request import single_class
+from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.model import Model
 from vegasfluid.tuning import Front, pareto_front
 from vegasfluid.version import package_version
@@ -24,18 +17,21 @@ from vegasfluid.version import package_version
 __all__ = ["run"]
 
 
-def run(name: str, *, plot: Path | None, as_json: bool, **request: Any) -> None:
+def run(
+    name: str, *, plot: Path | None, as_json: bool, force: bool = False, **request: Any
+) -> None:
     """Compute the Pareto front of a model, print it and plot it.
 
     Args:
         name: path of a model file, or name of a built-in model.
         plot: picture to write; None: none.
         as_json: whether to print JSON.
+        force: whether a picture that vegasfluid has not written is replaced.
         request: further arguments of `pareto_front`.
     """
     model = modelfile.read_model(name)
     request["tune"] = single_class(request["tune"], "with --pareto")
-    check_target("recommend", "--plot", plot, PICTURES)
+    check_target("recommend", "--plot", plot, PICTURES, model=name, force=force)
     keep_compiled_equations()
     with progress("recommend") as report:
         times = {"until": model.duration, "warmup": model.warmup}
@@ -44,7 +40,7 @@ def run(name: str, *, plot: Path | None, as_json: bool, **request: Any) -> None:
         from vegasfluid.plot import front as draw_front
         from vegasfluid.plot.style import figure_of
 
-        figure_of(draw_front(front)).savefig(plot, dpi=150)
+        save_picture(figure_of(draw_front(front)), plot)
     if as_json:
         points = [point.as_json() for point in front.points]
         head = {"model": name, "version": package_version(), "goal": front.objective.key}

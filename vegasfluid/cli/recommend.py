@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries
-from vegasfluid.cli.output import check_model_target, console, print_json, progress, table
+from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.request import single_class
 from vegasfluid.cli.robustness import recommend_over_ranges, show_robustness
+from vegasfluid.cli.targets import check_target
 from vegasfluid.errors import Unsupported
 from vegasfluid.model import Model
 from vegasfluid.network import Network
+from vegasfluid.output_files import write_text
 from vegasfluid.tuning import (
     JointRecommendation,
     Recommendation,
@@ -56,6 +58,7 @@ def run(
     explain_result: bool,
     out: Path | None,
     as_json: bool,
+    force: bool = False,
     **request: Any,
 ) -> bool:
     """Tune the parameters of a model, print them, and return whether the goal was reached.
@@ -67,10 +70,11 @@ def run(
         explain_result: whether to explain the result.
         out: file for the model with the recommended parameters; None: none.
         as_json: whether to print JSON.
+        force: whether a file that vegasfluid has not written is replaced.
         request: further arguments of `recommend`: `tune`, `ratio`, `objective`, `constraints`,
             `tune_gamma`.
     """
-    check_model_target("recommend", name, out)
+    check_target("recommend", "--out", out, (".toml",), model=name, force=force)
     model = modelfile.read_model(name)
     solve, request = solver_and_request(model, request)
     keep_compiled_equations()
@@ -97,7 +101,7 @@ def run(
 def save_model(model: Model, out: Path) -> None:
     """Write the recommended model to the TOML file `out`, with a comment on its origin."""
     head = f"# Written by vegasfluid {package_version()}, recommend: law has the new parameters."
-    out.write_text(f"{head}\n{modelfile.dumps(model)}", encoding="utf-8")
+    write_text(out, f"{head}\n{modelfile.dumps(model)}")
 
 
 def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommendation]) -> None:

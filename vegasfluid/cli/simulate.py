@@ -10,10 +10,12 @@ import xarray as xr
 
 from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
-from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
+from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.disagreement import compare, run_means
 from vegasfluid.metrics import summarise
 from vegasfluid.model import Model
+from vegasfluid.output_files import new_file
 from vegasfluid.trajectory import ENGINES
 
 __all__ = ["run"]
@@ -28,6 +30,7 @@ def run(
     plot: Path | None,
     seed: int,
     as_json: bool,
+    force: bool = False,
 ) -> None:
     """Run model `name` once with one or two engines; print, save and plot the results.
 
@@ -38,16 +41,18 @@ def run(
         plot: picture of the trajectories; None: none.
         seed: seed of a packet run.
         as_json: whether to print one JSON document instead of text.
+        force: whether files that vegasfluid has not written are replaced.
         name: path of a model file, or name of a built-in model.
     """
-    check_target("simulate", "--out", out)
-    check_target("simulate", "--plot", plot, PICTURES)
+    check_target("simulate", "--out", out, (".nc",), model=name, force=force)
+    check_target("simulate", "--plot", plot, PICTURES, model=name, force=force)
     model = modelfile.read_model(name)
     runs, documents = [], []
     for number, engine in enumerate(engines):
         trajectory, document = simulate_timed(model, name, engine, assumptions, seed)
         if number == 0 and out is not None:
-            trajectory.to_netcdf(out, engine="h5netcdf")
+            with new_file(out) as temporary:
+                trajectory.to_netcdf(temporary, engine="h5netcdf")
         runs.append(trajectory)
         documents.append(document)
     if plot is not None:
@@ -125,7 +130,7 @@ def draw(runs: list[xr.Dataset], target: Path) -> None:
     """Save a picture of one trajectory, or of two on the same axes, to the file `target`."""
     from vegasfluid import plot
 
-    plot.compare(*runs).savefig(target, dpi=150)
+    save_picture(plot.compare(*runs), target)
 
 
 def show(model: Model, document: dict[str, Any]) -> None:

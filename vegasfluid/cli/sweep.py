@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
-from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress
+from vegasfluid.cli.output import console, print_json, progress
 from vegasfluid.cli.sweep_progress import show_progress
+from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported
 from vegasfluid.sweep import Progress, Sweep, open_sweep
 from vegasfluid.sweep import run as run_sweep
@@ -41,6 +42,7 @@ class Outputs:
         workers: number of processes of a local Dask cluster; None: one for each processor.
         scheduler: address of another Dask scheduler; None: a local one.
         multi_host: whether this is one of the processes of a JAX job.
+        force: whether files that vegasfluid has not written are replaced; never a store.
     """
 
     out: Path | None
@@ -51,6 +53,7 @@ class Outputs:
     workers: int | None
     scheduler: str | None
     multi_host: bool
+    force: bool = False
 
 
 def run(
@@ -74,7 +77,7 @@ def run(
         options: further arguments of `Sweep`: engine, seeds, until (s) and others.
         name: path of a model file, or name of a built-in model.
     """
-    check_outputs(outputs, dry_run, options["engine"])
+    check_outputs(name, outputs, dry_run, options["engine"])
     model = modelfile.read_model(name)
     points = math.prod(map(size_from, over))
     if points > MAX_POINTS and not yes:
@@ -107,14 +110,17 @@ def run(
         raise all_failed(outputs.out)
 
 
-def check_outputs(outputs: Outputs, dry_run: bool, engine: str) -> None:
-    """Raise an error if an output file cannot be written, or an option does not apply."""
+def check_outputs(model: str, outputs: Outputs, dry_run: bool, engine: str) -> None:
+    """Raise an error if an output file cannot be written, or an option does not apply.
+
+    `model` is the one on the command line, whose file is not replaced.
+    """
     if outputs.out is None and not dry_run:
         raise InvalidInput("sweep", "--out", "given unless --dry-run is used", None)
     if outputs.out is not None and not outputs.out.resolve().parent.is_dir():
         raise InvalidInput("sweep", "--out", "in an existing folder", str(outputs.out))
-    check_target("sweep", "--to", outputs.to, ENDINGS)
-    check_target("sweep", "--plot", outputs.plot, PICTURES)
+    check_target("sweep", "--to", outputs.to, ENDINGS, model=model, force=outputs.force)
+    check_target("sweep", "--plot", outputs.plot, PICTURES, model=model, force=outputs.force)
     if engine != "packets":
         for option in ("workers", "scheduler"):
             if getattr(outputs, option) is not None:
@@ -169,7 +175,7 @@ def write_outputs(outputs: Outputs) -> None:
         from vegasfluid.plot import sweep_panels
 
         figure = sweep_panels(open_sweep(outputs.out), outputs.metric, outputs.plot_over)
-        figure.savefig(outputs.plot, dpi=150)
+        save_picture(figure, outputs.plot)
 
 
 def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from vegasfluid.interruption import at_interruption, print_now
 from vegasfluid.sweep import Progress
 
 __all__ = ["show_progress"]
@@ -53,55 +50,27 @@ def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
     """
     latest: list[Progress] = []
     display = on_terminal if sys.stderr.isatty() else line_per_minute
+
+    def advise() -> None:
+        """Print how far the sweep is, and how to resume it."""
+        if latest:
+            print_now(
+                f"vegasfluid: {latest[0].done} of {latest[0].points} points are saved in {out}; "
+                "run the same command again to resume.\n"
+            )
+
     try:
-        with recorded_interrupts() as interrupts, display() as update:
+        with at_interruption(advise), display() as update:
 
             def report(progress: Progress) -> None:
-                """Show the progress; raise KeyboardInterrupt if Ctrl-C was pressed before."""
+                """Show the progress."""
                 latest[:] = [progress]
                 update(progress)
-                if interrupts:
-                    raise KeyboardInterrupt
 
             yield report
     except KeyboardInterrupt:
-        if latest:
-            print(
-                f"vegasfluid: {latest[0].done} of {latest[0].points} points are saved in {out}; "
-                "run the same command again to resume.",
-                file=sys.stderr,
-            )
+        advise()
         raise
-
-
-@contextmanager
-def recorded_interrupts() -> Iterator[list[int]]:
-    """Context whose value is a list of the SIGINT signals received so far.
-
-    Needed because Python drops KeyboardInterrupt if it interrupts a callback.
-    """
-    interrupts: list[int] = []
-
-    def record(number: int, frame: FrameType | None) -> None:
-        """Record a SIGINT and raise KeyboardInterrupt."""
-        interrupts.append(number)
-        raise KeyboardInterrupt
-
-    def report_others(error: Any) -> None:
-        """Pass on errors of callbacks other than KeyboardInterrupt."""
-        if error.exc_type is not KeyboardInterrupt:
-            hook(error)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupts
-        return
-    handler, hook = signal.signal(signal.SIGINT, record), sys.unraisablehook
-    sys.unraisablehook = report_others
-    try:
-        yield interrupts
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        sys.unraisablehook = hook
 
 
 @contextmanager

@@ -81,4 +81,5 @@ def config_files(
         stem, ending = file.split(".")
         numbered = enumerate(vegas.items(), start=1)
         hosts = {f"{stem}-{number}.{ending}": {name: one} for number, (name, one) in numbered}
-    return {name: "\n".join(lines_of(classes)) + "\n" for name, classes in hosts.items()}
+    head = "# Written by vegasfluid."
+    return {name: "\n".join([head, *lines_of(of)]) + "\n" for name, of in hosts.items()}

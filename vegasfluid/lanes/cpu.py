@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from vegasfluid.lanes.program import KERNEL, Program
+from vegasfluid.output_files import write_bytes
 from vegasfluid.private_folders import private_folder
 
 __all__ = ["native_width", "optimised", "register"]
@@ -158,9 +158,7 @@ def write_cached(path: Path, code: bytes) -> None:
     The file is replaced atomically, so that another process never reads half of it.
     """
     try:
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(hashlib.sha256(code).digest() + code)
-        temporary.replace(path)
+        write_bytes(path, hashlib.sha256(code).digest() + code)
     except OSError:
         return  # A full or read-only disk: the next process compiles it again.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.output_files import new_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,8 +58,10 @@ def save(data: xr.Dataset, target: str | Path) -> None:
         loaded = data.load()
         texts = [name for name, array in loaded.variables.items() if array.dtype.kind == "T"]
         plain = {name: loaded[name].astype(object) for name in texts}
-        loaded.assign(plain).to_netcdf(path, engine="h5netcdf")
+        with new_file(path) as temporary:
+            loaded.assign(plain).to_netcdf(temporary, engine="h5netcdf")
     elif path.suffix == ".csv":
-        table_of(data.load()).to_csv(path)
+        with new_file(path) as temporary:
+            table_of(data.load()).to_csv(temporary)
     else:
         raise InvalidInput("sweep", "--to", "named *" + ", *".join(ENDINGS), str(path))

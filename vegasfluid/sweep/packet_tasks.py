@@ -8,10 +8,12 @@ it and computes its chunk again.
 from __future__ import annotations
 
 import logging
+import os
 import signal
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
+from multiprocessing import resource_tracker
 from typing import Any
 
 from dask import config
@@ -19,6 +21,7 @@ from distributed import Client, LocalCluster, Worker, WorkerPlugin, as_completed
 from distributed.scheduler import KilledWorker
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.interruption import interrupts_blocked
 from vegasfluid.packet import record_packets
 from vegasfluid.parallel import processors
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
@@ -36,6 +39,8 @@ LOOPBACK = "127.0.0.1:0"
 """Address of the scheduler's HTTP server, which Dask always starts: local, any free port."""
 NO_PAGES = {f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}
 """Dask settings with which its HTTP servers serve no pages."""
+TRACKER_WARNINGS = "ignore::UserWarning:multiprocessing.resource_tracker"
+"""Warnings that Python's resource tracker does not print."""
 CONNECT_TIMEOUT = 20
 """Time in which a scheduler must answer, s; chosen."""
 
@@ -75,6 +80,19 @@ class IgnoreInterrupts(WorkerPlugin):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+def start_resource_tracker() -> None:
+    """Start Python's process that frees the semaphores of a process that ends early, silently.
+
+    After Ctrl-C it would warn of each, although freeing them is its purpose.
+    """
+    before = os.environ.get("PYTHONWARNINGS", "")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, TRACKER_WARNINGS)))
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        os.environ["PYTHONWARNINGS"] = before
+
+
 @contextmanager
 def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
     """Context with the client of a Dask scheduler, or of a new cluster on this machine's cores.
@@ -100,8 +118,9 @@ def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
             return
         settings = NO_PAGES | {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS}
         stack.enter_context(config.set(settings))
-        cluster = stack.enter_context(
-            LocalCluster(
+        start_resource_tracker()
+        with interrupts_blocked():  # for the thread that starts workers, and so for these
+            cluster = LocalCluster(
                 n_workers=workers or processors(),
                 threads_per_worker=1,
                 host="127.0.0.1",
@@ -110,7 +129,7 @@ def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
                 scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
             )
-        )
+        stack.enter_context(cluster)
         client = stack.enter_context(Client(cluster))
         client.register_plugin(IgnoreInterrupts(), name="vegasfluid-ignore-interrupts")
         yield client

@@ -21,6 +21,7 @@ import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ import zarr
 from zarr.codecs import Crc32cCodec
 
 from vegasfluid.errors import InvalidInput, VegasfluidError
+from vegasfluid.interruption import at_interruption
 from vegasfluid.sweep.damage import Stored, read_chunk, repair_metadata, warn_of_damage
 from vegasfluid.sweep.locking import locked
 from vegasfluid.sweep.plan import Chunk, Sweep
@@ -190,14 +192,15 @@ def create(path: Path, sweep: Sweep) -> None:
     complete, and of several processes that begin at the same time one creates it.
     """
     new = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
-    try:
-        write_frame(new, sweep)
-        os.rename(new, path)
-    except OSError:
-        if not os.path.lexists(path):
-            raise
-    finally:
-        delete(new)
+    with at_interruption(partial(delete, new)):
+        try:
+            write_frame(new, sweep)
+            os.rename(new, path)
+        except OSError:
+            if not os.path.lexists(path):
+                raise
+        finally:
+            delete(new)
 
 
 def delete(folder: Path) -> None:

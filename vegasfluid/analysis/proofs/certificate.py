@@ -19,6 +19,7 @@ from vegasfluid.analysis.proofs.enclosure import Enclosure, Key
 from vegasfluid.analysis.proofs.problem import FairAlphaProblem
 from vegasfluid.analysis.proofs.theorem import Proof
 from vegasfluid.congestion.vegas import DIALECTS
+from vegasfluid.output_files import write_text
 
 __all__ = ["Certificate", "proven_intervals"]
 
@@ -129,7 +130,7 @@ class Certificate:
             path: the file to write; an existing one is replaced.
         """
         text = json.dumps(self.document(), indent=2, allow_nan=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write_text(path, text + "\n")
 
 
 def running_software() -> str:

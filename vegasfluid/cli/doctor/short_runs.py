@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from vegasfluid.interruption import at_interruption
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -65,17 +67,22 @@ def run_in_process(engine: str, limit: float = TIMEOUT) -> Outcome:
         return Outcome(numbers or {}, failed, time.perf_counter() - begin)
 
     code = f"from vegasfluid.cli.doctor.short_runs import print_result; print_result({engine!r})"
-    command = [sys.executable, "-c", code]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        return ended(f"no result after {limit:g} s")
-    if done.returncode < 0:
-        return ended(f"it crashed (signal {-done.returncode})")
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with (
+        subprocess.Popen([sys.executable, "-c", code], **pipes) as process,
+        at_interruption(process.kill),
+    ):
+        try:
+            out, err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return ended(f"no result after {limit:g} s")
+    if process.returncode < 0:
+        return ended(f"it crashed (signal {-process.returncode})")
+    if process.returncode:
+        lines = err.strip().splitlines() or [f"it ended with status {process.returncode}"]
         return ended(lines[-1][:MESSAGE_LENGTH])
-    return ended("", json.loads(done.stdout.splitlines()[-1]))
+    return ended("", json.loads(out.splitlines()[-1]))
 
 
 def print_result(engine: str) -> None:

@@ -12,16 +12,24 @@ import hashlib
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numba
 
+from vegasfluid.interruption import at_interruption
+
 __all__ = ["kept_in"]
 
 DIGESTS = "digests.json"
 """File with the SHA-256 digest of each other file of a folder."""
+NEW = ".new-"
+"""Start of the names of unfinished folders."""
+LEFT_OVER = 3600.0
+"""Age from which an unfinished folder is left over, s; compiling takes seconds."""
 
 
 def kept_in(folder: Path, build: Callable[[bool], Any], signature: tuple[Any, ...]) -> Any:
@@ -39,17 +47,28 @@ def kept_in(folder: Path, build: Callable[[bool], Any], signature: tuple[Any, ..
         with contextlib.suppress(Exception):  # whatever another version of a library raises
             return loaded(folder, build, signature)
     shutil.rmtree(folder, ignore_errors=True)
+    delete_left_over(folder.parent)
     try:
-        new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
+        new = Path(tempfile.mkdtemp(prefix=NEW, dir=folder.parent))
     except OSError:
         return build(False)
-    try:
-        function = compiled_into(new, build, signature)
-        with contextlib.suppress(OSError):  # another process was first, or the disk is full
-            new.rename(folder)
-        return function
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+    discard = partial(shutil.rmtree, new, ignore_errors=True)
+    with at_interruption(discard):
+        try:
+            function = compiled_into(new, build, signature)
+            with contextlib.suppress(OSError):  # another process was first, or the disk is full
+                new.rename(folder)
+            return function
+        finally:
+            discard()
+
+
+def delete_left_over(parent: Path) -> None:
+    """Delete folders that processes which were killed left unfinished, an hour ago or earlier."""
+    for folder in parent.glob(f"{NEW}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > LEFT_OVER:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def loaded(folder: Path, build: Callable[[bool], Any], signature: tuple[Any, ...]) -> Any:
