@@ -53,7 +53,11 @@ def write_text(path: str | Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write bytes to a file; see `new_file`."""
+def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
+    """Write bytes to a file; see `new_file`.
+
+    Libraries should write to memory, and this to the file: some of them fail on a full disk with
+    errors of many kinds, or open the file once more when they are cleaned up.
+    """
     with new_file(path) as temporary:
         temporary.write_bytes(content)

@@ -15,7 +15,7 @@ from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.disagreement import compare, run_means
 from vegasfluid.metrics import summarise
 from vegasfluid.model import Model
-from vegasfluid.output_files import new_file
+from vegasfluid.output_files import write_bytes
 from vegasfluid.trajectory import ENGINES
 
 __all__ = ["run"]
@@ -51,8 +51,7 @@ def run(
     for number, engine in enumerate(engines):
         trajectory, document = simulate_timed(model, name, engine, assumptions, seed)
         if number == 0 and out is not None:
-            with new_file(out) as temporary:
-                trajectory.to_netcdf(temporary, engine="h5netcdf")
+            write_bytes(out, trajectory.to_netcdf(engine="h5netcdf"))
         runs.append(trajectory)
         documents.append(document)
     if plot is not None:

@@ -6,11 +6,12 @@ repeated. It replaces other files with `--force` only, and its model file never.
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.output_files import new_file
+from vegasfluid.output_files import write_bytes
 from vegasfluid.version import package_version
 
 __all__ = ["PICTURES", "check_target", "save_picture"]
@@ -77,6 +78,7 @@ def is_ours(path: Path) -> bool:
 
 def save_picture(figure: Any, target: Path) -> None:
     """Save a matplotlib figure as a PNG, SVG or PDF file, with this package as its origin."""
-    key = "Software" if target.suffix.lower() == ".png" else "Creator"
-    with new_file(target) as temporary:
-        figure.savefig(temporary, dpi=150, metadata={key: f"vegasfluid {package_version()}"})
+    ending, picture = target.suffix.lower()[1:], BytesIO()
+    origin = {"Software" if ending == "png" else "Creator": f"vegasfluid {package_version()}"}
+    figure.savefig(picture, dpi=150, format=ending, metadata=origin)
+    write_bytes(target, picture.getbuffer())

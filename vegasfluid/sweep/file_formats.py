@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.output_files import new_file
+from vegasfluid.output_files import write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,10 +58,8 @@ def save(data: xr.Dataset, target: str | Path) -> None:
         loaded = data.load()
         texts = [name for name, array in loaded.variables.items() if array.dtype.kind == "T"]
         plain = {name: loaded[name].astype(object) for name in texts}
-        with new_file(path) as temporary:
-            loaded.assign(plain).to_netcdf(temporary, engine="h5netcdf")
+        write_bytes(path, loaded.assign(plain).to_netcdf(engine="h5netcdf"))
     elif path.suffix == ".csv":
-        with new_file(path) as temporary:
-            table_of(data.load()).to_csv(temporary)
+        write_text(path, table_of(data.load()).to_csv())
     else:
         raise InvalidInput("sweep", "--to", "named *" + ", *".join(ENDINGS), str(path))
