@@ -35,11 +35,20 @@ def broken(run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray]
 
 BREAKS = {
     "reno: rtt is not finite": ("rtt", lambda of: of * np.nan),
+    "bottleneck: backlog is not finite": ("backlog", lambda of: of * np.nan),
     "bottleneck: the queue is below 0": ("backlog", lambda of: -1.0 - of),
     "bottleneck: the queue is above the buffer": ("backlog", lambda of: 21.0 + of),
+    "bottleneck: the average queue is below 0": ("avg_queue", lambda of: -1.0 - of),
     "bottleneck: the average queue is above the buffer": ("avg_queue", lambda of: 21.0 + of),
     "reno: the window is below a packet": ("cwnd", lambda of: 0.0 * of),
-    "reno: delivered decreases": ("delivered", lambda of: 0.5 * of),
+    **{
+        f"{whose}: {name} decreases": (name, lambda of: 0.5 * of)
+        for whose, names in (
+            ("reno", ("delivered", "dropped", "sent", "timeouts")),
+            ("bottleneck", ("admitted", "lost", "waited", "work")),
+        )
+        for name in names
+    },
     "bottleneck: it sent more than its capacity": ("work", lambda of: 1.1 * of + 100),
     "reno: more packets are delivered or dropped than sent": ("sent", lambda of: 0.9 * of),
     "reno: packets sent are neither delivered nor dropped": ("sent", lambda of: 1.1 * of),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from vegasfluid import Cubic, DropTail, Flows, Link, Network, Reno, Vegas
 from vegasfluid.fluid import build
-from vegasfluid.fluid.output import delivered
+from vegasfluid.fluid.output import delivered, totals_after_warmup
 
 
 def test_packets_that_came_through() -> None:
@@ -27,3 +28,25 @@ def test_packets_that_came_through() -> None:
     expected = ys[:, np.array(last) + arrived] - ys[:, np.array(last) + dropped]
     assert np.unique(expected).size == expected.size == 9
     np.testing.assert_array_equal(delivered(state, model.structure), expected)
+
+
+@pytest.mark.parametrize("warmup", [0.0, 2.0, 2.7, 3.999])
+def test_totals_begin_at_the_end_of_the_warmup_also_between_samples(warmup: float) -> None:
+    """Counters that grow evenly grow in the rest of the run by its length."""
+    field = build(Network(Link(1000.0, 60), {"reno": Flows(3, Reno(), base_rtt=0.06)})).vector_field
+    until, rates = 5.0, np.random.default_rng(1).uniform(1.0, 2.0, field.saved.size)
+    ys = np.linspace(0.0, until, 6)[:, np.newaxis] * rates
+    totals = totals_after_warmup(field.saved.unpack(ys), field, until, warmup)
+    rate = field.saved.unpack(rates)
+    assert totals.seconds == pytest.approx(until - warmup)
+    admitted = rate.arrived - rate.dropped
+    per_s = {
+        "delivered": admitted,
+        "admitted": 3 * admitted,
+        "lost": 3 * rate.dropped,
+        "waited": rate.queue_integral,
+        "work": 3 * admitted,
+        "backlog": rate.queue,
+    }
+    for name, expected in per_s.items():
+        np.testing.assert_allclose(getattr(totals, name) / totals.seconds, expected, rtol=1e-12)

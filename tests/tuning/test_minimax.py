@@ -221,6 +221,18 @@ def test_a_floor_keeps_a_network_from_dictating():
     assert search_on(hopeless, other).middle(Vegas()).ratio == pytest.approx(1.5**0.5)
 
 
+def test_regret_counts_on_both_sides_of_the_target():
+    """Of 3/2, 1/2 and a quarter, where a quarter is the best there is: log 3/2, log 2 and 0."""
+    above, below = (ScenarioBound(n, made_job([ratio] * 2)) for n, ratio in enumerate((1.5, 0.5)))
+    hopeless = ScenarioBound(2, made_job([0.25, 0.25]), least=math.log(4))
+    for active, regret in (
+        ([above, below, hopeless], math.log(2)),
+        ([above, hopeless], math.log(1.5)),
+        ([hopeless], 0.0),
+    ):
+        assert search_on(*active).regret(Vegas()) == pytest.approx(regret)
+
+
 @pytest.fixture
 @cache
 def found():

@@ -45,3 +45,12 @@ def test_range():
     assert 0 < smallest_alpha(Vegas()) < 1
     network = Network(Link(1000.0, 80), {"reno": Flows(1, Reno(), base_rtt=0.1)})
     assert largest_alpha(network) == pytest.approx(1000 * 0.1 + (1 + 40 / 1500) + 80)
+
+
+def test_every_buffer_on_the_way_may_hold_a_backlog():
+    """The pipe of the slower link (50 packets/s for 0.4 s), and the buffers of both."""
+    links = {"slow": Link(50.0, 80, delay=0.1), "fast": Link(1000.0, 30, delay=0.05)}
+    flows = Flows(1, Reno(), base_rtt=0.4, path=("slow", "fast"))
+    transmission = (1 + 40 / 1500) * (1 / 50 + 1 / 1000)
+    pipe = 50 * (0.4 + transmission)
+    assert largest_alpha(Network(links, {"reno": flows})) == pytest.approx(pipe + 80 + 30)

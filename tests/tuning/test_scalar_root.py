@@ -16,6 +16,7 @@ from vegasfluid.tuning.scalar_root import (
     PLATEAU_TOLERANCE,
     PLATEAU_XTOL,
     TOLERANCE,
+    bracket_root,
     find_root,
 )
 
@@ -119,3 +120,38 @@ def test_a_jump_does_not_trap_the_search(start):
     """A dip inside the range."""
     found, _ = made(lambda x: x - 2.0 - (3.0 if 1.4 < x < 1.6 else 0.0), start)
     assert abs(math.log(found.ratio)) < 0.51
+
+
+def bracketed(
+    distance_at, slope: float, *, smooth: bool
+) -> tuple[list[float], tuple[float, float]]:
+    """Where `bracket_root` looked between 0 and 20, from 0 on, and the bracket that it returned."""
+    asked: list[float] = []
+
+    def at(x: float) -> float:
+        asked.append(x)
+        return distance_at(x)
+
+    found = bracket_root(at, 0.0, slope, (0.0, 20.0), 1.2, smooth=smooth)
+    return asked, found
+
+
+def test_steps_that_do_not_pass_the_root_double():
+    """Where the slope asks for next to nothing: 0.03, 0.06, 0.12 and so on, by hand."""
+    asked, found = bracketed(lambda x: -1e-9 if x < 1 else 1.0, 1.0, smooth=False)
+    assert asked == pytest.approx([0.0, 0.03, 0.09, 0.21, 0.45, 0.93, 1.89])
+    assert found == pytest.approx((0.93, 1.89))
+
+
+def test_steps_by_a_slope_of_two_values_need_not_double():
+    """Equal values have the least slope: each step is the smallest, but the last is the rest."""
+    asked, found = bracketed(lambda x: -1e-9 if x < 1 else 1.0, 1.0, smooth=True)
+    assert asked == pytest.approx([*(0.03 * step for step in range(12)), 20.0])
+    assert found == pytest.approx((0.33, 20.0))
+
+
+def test_steps_are_not_too_long():
+    """The slope asks for more than 1.5 in log(alpha), which may be noise: 1.5 each."""
+    asked, found = bracketed(lambda x: x - 4.0, 0.1, smooth=False)
+    assert asked == pytest.approx([0.0, 1.5, 3.0, 4.5])
+    assert found == pytest.approx((3.0, 4.5))

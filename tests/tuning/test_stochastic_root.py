@@ -15,6 +15,7 @@ from vegasfluid.tuning.stochastic_root import (
     StochasticRoot,
     _StochasticRootFinder,
     find_stochastic_root,
+    retrospective_approximation,
 )
 
 LIMITS = (1.0, 1000.0)
@@ -232,3 +233,42 @@ def test_of_settings_as_near_the_usual_dead_zone_is_best():
     assert search.root.best == AlphaSetting(10.0, 2.0)
     assert costs[0] - costs[1] == pytest.approx(0.03)
     assert costs[2] - costs[1] == pytest.approx(0.01)
+
+
+def approximated(spreads: list[float], ratio: float = 1.0, most: int = 9):
+    """Alphas where each search began, and how often runs were added; each search doubles alpha.
+
+    The runs of search k scatter by `spreads[k]`; at most `most` times there may be more of them.
+    """
+    starts: list[float] = []
+    added: list[int] = []
+
+    def find(start: float) -> StochasticRoot:
+        best = AlphaSetting(2 * start, 2.0)
+        samples = {best: measurement(ratio, spreads[len(starts)])}
+        starts.append(start)
+        return StochasticRoot(1.0, samples, best, reached=True)
+
+    def add_runs() -> bool:
+        added.append(len(starts))
+        return len(added) <= most
+
+    root = retrospective_approximation(find, 10.0, add_runs)
+    assert root.best.alpha == 2 * starts[-1]
+    return starts, added
+
+
+def test_with_more_runs_the_search_goes_on_where_the_last_one_ended():
+    """Chen and Schmeiser, 2001: each problem begins with the solution of the one before."""
+    assert approximated([0.5, 0.2, 0.02]) == ([10.0, 20.0, 40.0], [1, 2])
+
+
+def test_runs_are_added_only_where_they_can_help():
+    """Not to a narrow interval, not to a missed goal, and not beyond what is allowed.
+
+    Of runs evenly spread over +-s, ten of them, the half width is 0.481 s (Student's t of 9).
+    """
+    assert approximated([0.05 / 0.481 * 0.99]) == ([10.0], [])
+    assert approximated([0.05 / 0.481 * 1.01, 0.0]) == ([10.0, 20.0], [1])
+    assert approximated([0.5], ratio=1.5) == ([10.0], [])
+    assert approximated([0.5, 0.5], most=1) == ([10.0, 20.0], [1, 2])

@@ -101,3 +101,16 @@ def test_a_lag_shorter_than_the_step_is_a_fault_at_its_time():
     solution = along(anywhere(np.linspace(0.0, 3.0, 4), 1.2, 1.5, np.float64))
     assert solution.outcome == dde.Outcome.LAG_TOO_SHORT
     assert float(solution.time) == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize("longer", [None, (1.3, 4)])
+def test_what_is_saved_sees_the_time_of_its_state(longer):
+    """Within steps, at their ends, and after they became longer; here y(t) = t, a straight line."""
+    times = np.array([0.0, 0.01, 0.5, 0.77, 1.25, 1.3, 1.4, 2.0, 2.93, 3.0])
+    solution = solve_along(
+        anywhere(times, 0.125, 1.0, np.float64, longer_steps=longer),
+        lambda t, y, history, args: jnp.ones(1),
+        jnp.zeros(1),
+        save=lambda t, y: jnp.stack([t, y[0]]),
+    )
+    np.testing.assert_allclose(solution.ys, np.stack([times, times], axis=1), atol=1e-13)

@@ -1,0 +1,38 @@
+"""Packets in excess of a buffer, by conservation."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from vegasfluid import Flows, Link, Network, Reno, Vegas
+from vegasfluid.fluid import build
+from vegasfluid.fluid.queues import overflow_in_step
+from vegasfluid.fluid.state import initial_state
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_what_exceeds_the_buffer_after_a_step_is_lost_and_no_more(both_ways: bool) -> None:
+    """The work of the packets lost is the excess; each hop loses the same part of its packets."""
+    second = "reverse" if both_ways else "forward"
+    flows = {
+        "reno": Flows(4, Reno(), base_rtt=0.05),
+        "vegas": Flows(3, Vegas(), base_rtt=0.05, direction=second),
+    }
+    field = build(Network(Link(1000.0, 50), flows)).vector_field
+    parameters, structure = field.parameters, field.structure
+    before = initial_state(parameters, field.populations, structure)
+    drawn = np.random.default_rng(1).uniform(1.0, 9.0, (2, len(structure.hops)))
+    arrived, dropped = jnp.asarray(drawn[0]), jnp.asarray(0.1 * drawn[1])
+    over = np.linspace(2.0, 5.0, structure.queue_count)
+    after = before._replace(arrived=arrived, dropped=dropped, queue=jnp.asarray(50.0 + over))
+    lost = np.asarray(overflow_in_step(before, after, parameters, structure))
+    sizes = np.array([40 / 1500 if hop.is_ack else 1.0 for hop in structure.hops])
+    counts = np.array([[4, 3][hop.group] for hop in structure.hops])
+    for queue, excess in enumerate(over):
+        here = np.array([hop.queue == queue for hop in structure.hops])
+        assert (lost * sizes * counts)[here].sum() == pytest.approx(excess)
+        assert np.ptp((lost / (arrived - dropped))[here]) < 1e-12
+    fits = after._replace(queue=jnp.full(structure.queue_count, 50.0))
+    np.testing.assert_array_equal(overflow_in_step(before, fits, parameters, structure), 0.0)
