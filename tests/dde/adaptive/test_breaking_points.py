@@ -21,6 +21,8 @@ from tests.dde.adaptive.solving import (
     equation,
     stepped,
 )
+from vegasfluid.dde.adaptive.breaking_points import first_breaking_point
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 
 TSIT5 = diffrax.Tsit5()
 SQRT2 = math.sqrt(2)
@@ -155,3 +157,18 @@ def test_clamps_are_breaking_points_too():
     assert distance([0.5, 1.2, 1.9], solution).max() < 1e-12
     left = 0.7 + 1 / 3
     assert distance([left, left + 0.7], solution).max() < 1e-9
+
+
+def test_an_overwritten_break_shows_as_soon_as_it_is_needed_and_not_before():
+    """With room for four, and break 0 kept for ever: break k is overwritten by break k + 4."""
+    breaks = first_breaking_point(4, CompensatedTime.at(jnp.zeros(1)), jnp.zeros(1))
+    for count in range(1, 11):
+        for passed in range(1, count + 1):
+            site = jnp.array([[passed]], jnp.int32)
+            found = breaks.active_breaks(site)
+            wanted = (passed - 1.0, float(passed) if passed < count else math.inf)
+            kept = (float(found.lower.plain()[0, 0]), float(found.upper.plain()[0, 0])) == wanted
+            assert bool(breaks.overflow(site)[0]) == (not kept)
+            assert kept == (count <= 5 or passed > count - 4)
+        time = CompensatedTime.at(jnp.array([float(count)]))
+        breaks = breaks.added(jnp.ones(1, bool), time, jnp.ones(1))

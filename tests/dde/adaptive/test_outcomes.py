@@ -203,6 +203,21 @@ def by_lag(t, y, history, lag):
     return -history(t - lag)
 
 
+def test_where_only_a_stage_of_a_long_step_has_a_negative_lag_the_step_is_shortened():
+    """Y' = -50 y, read at t - y: y stays positive, but the stages of a step of 0.1 are not.
+
+    So large a tolerance accepts any error, so that nothing else shortens the step.
+    """
+    found = dde.solve(
+        lambda t, y, history, args: -50 * y + 0 * history(t - y[0]),
+        BOSH3, 0.0, 0.1, 0.1, jnp.ones(1), None, throw=False,
+        stepsize_controller=diffrax.PIDController(rtol=10.0, atol=10.0),
+    )  # fmt: skip
+    assert found.outcome == dde.Outcome.SUCCESS
+    assert int(found.stats["rejected"]) >= 1
+    assert 0 < float(found.ys[-1, 0]) < 1
+
+
 def test_too_few_steps():
     given = {"growth": -1.0, "rtol": 1e-15, "t1": 6.0}
     with pytest.raises(SolveFailed, match=r"^dde\.solve failed at t = .*allow more max_steps"):

@@ -93,6 +93,22 @@ def test_lags_out_of_bounds_are_cut_and_marked(lag, taken, long, short):
     assert (bool(history.too_long), bool(history.too_short)) == (long, short)
 
 
+@pytest.mark.parametrize("ahead", [0.5, 1.0])
+def test_within_a_step_a_lag_counts_from_the_time_of_evaluation(ahead):
+    """Neither the last grid point's time nor the step's end is the one that lags refer to."""
+    time, within = NOW + ahead * STEP, 0.1 * STEP
+    for lag, taken, long in (
+        (LONGEST - within, LONGEST - within, False),
+        (LONGEST + within, LONGEST, True),
+        (LONGEST + STEP, LONGEST, True),
+    ):
+        history = FixedStepHistory(RING._ring, RING._last, ahead, GRID, lambda s: jnp.stack([s, s]))
+        np.testing.assert_allclose(history(time - lag), cubic(time - taken), rtol=1e-13)
+        assert (bool(history.too_long), bool(history.too_short)) == (long, False)
+    history(NOW + within)
+    assert history.too_short
+
+
 def test_one_bad_lag_of_an_array_is_marked():
     history = filled(LAST)
     history(jnp.array([NOW - 1.0, NOW - LONGEST - 1.0]))
