@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.congestion.sender import RTT, flow_record
 from vegasfluid import Vegas
+from vegasfluid.congestion.base import Signals
+from vegasfluid.congestion.vegas import VegasWindow
 
 
 def at_the_end_of_a_round(dialect: str, una: int) -> Any:
@@ -62,3 +65,19 @@ def test_slow_start_ends_above_gamma(backlog: float, ends: bool) -> None:
     law.rules.increase_window(flow, 0, 1)
     assert (flow.ssthresh == 2.0) == ends
     assert flow.vegas_above_gamma == ends
+
+
+@pytest.mark.parametrize("above", [2.0, 4.0, 12.0])
+def test_losses_raise_the_threshold_of_ns3_for_the_windows_that_are_far_above_it(
+    above: float,
+) -> None:
+    """Single windows exceed it by exponential variates; a loss leaves 3/4 of each, here drawn."""
+    drawn = 20.0 + np.random.default_rng(1).exponential(above, 400_000)
+    raised = np.maximum(0.75 * drawn - 20.0, 0.0)
+    window = VegasWindow(20.0 + above, 0.0, 0.05, 20.0)
+    with_losses, without = (
+        Vegas(dialect="ns3").growth(window, Signals(0.1, 200.0, rate, 1e9)).threshold
+        for rate in (0.3, 0.0)
+    )
+    error = 4 * raised.std() / raised.size**0.5
+    assert with_losses - without == pytest.approx(0.3 * raised.mean(), abs=0.3 * error)

@@ -48,22 +48,28 @@ def rhs(t, y, history, own):
 
 
 @jax.jit
-def value_and_gradient(numbers, t1):
-    """The state at t1, and its derivatives by all numbers."""
+def value_and_gradient(numbers, t1, t0):
+    """The state at t1, and its derivatives by all numbers and by t0."""
 
-    def end(own):
+    def end(own, t0):
         return dde.solve(
-            rhs, TSIT5, 0.0, t1, None, own.base[None], own, initial_history=initial_history,
+            rhs, TSIT5, t0, t1, None, own.base[None], own, initial_history=initial_history,
             adjoint=REVERSE, max_steps=1024, stepsize_controller=tolerance(1e-10),
         ).ys[-1, 0]  # fmt: skip
 
-    return jax.value_and_grad(end)(numbers)
+    return jax.value_and_grad(end, argnums=(0, 1))(numbers, t0)
+
+
+def gradients(t1, t0, **numbers):
+    """The derivatives of the state at t1 by all numbers, and by t0."""
+    given = jax.tree.map(lambda value: jnp.asarray(value, float), Numbers(**numbers))
+    times = (jnp.asarray(time, float) for time in (t1, t0))
+    return jax.tree.map(float, value_and_gradient(given, *times))[1]
 
 
 def gradient(t1, **numbers):
-    """The derivatives of the state at t1 by all numbers."""
-    given = jax.tree.map(lambda value: jnp.asarray(value, float), Numbers(**numbers))
-    return jax.tree.map(float, value_and_gradient(given, jnp.asarray(t1, float)))[1]
+    """The derivatives of the state at t1 by all numbers, from 0 on."""
+    return gradients(t1, 0.0, **numbers)[0]
 
 
 def test_exponential_by_its_rate():
@@ -73,6 +79,26 @@ def test_exponential_by_its_rate():
     by_r = found.growth - (1 + r) * math.exp(r) * found.rate
     assert by_r == pytest.approx(4 * math.exp(4 * r), rel=1e-7)
     assert found.base == pytest.approx(math.exp(4 * r), rel=1e-7)
+
+
+def test_by_a_start_where_the_state_jumps():
+    """From exp(g s) to 1 at s; what reads that a lag of 1 later has a kink, which moves with s.
+
+    By the method of steps: 1 - r I(s, t) up to s + 1, where I(a, b) integrates exp(g (v - 1)) from
+    a to b, and until s + 2 less r (1 - r I(s, w)), integrated over w from s to t - 1.
+    """
+    r, g, t = 0.8, 0.6, 2.1
+
+    def y(s):
+        def integral(a, b):
+            return (math.exp(g * (b - 1)) - math.exp(g * (a - 1))) / g
+
+        twice = integral(s, t - 1) / g - (t - 1 - s) * math.exp(g * (s - 1)) / g
+        return 1 - r * integral(s, s + 1) - r * ((t - 1 - s) - r * twice)
+
+    by_start = (y(0.5 + 1e-5) - y(0.5 - 1e-5)) / 2e-5
+    found = gradients(t, 0.5, rate=r, lag=1.0, base=1.0, growth=g)[1]
+    assert found == pytest.approx(by_start, rel=1e-7)
 
 
 def pantograph_terms(rate, t):
