@@ -23,7 +23,7 @@ MODULES = [
 ]
 EDGE = ["typer", "click", "rich", "pydantic", "tomli_w", "h5netcdf", "h5py", "matplotlib"]
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
-TESTS_OF_OTHERS = {"agreement", "docs", "notebooks", "packaging", "paper_repro"}
+TESTS_OF_OTHERS = {"agreement", "docs", "hardening", "notebooks", "packaging", "paper_repro"}
 """Folders of tests that no folder of the package corresponds to."""
 
 

@@ -20,6 +20,7 @@ from .congestion.vegas_rerouting import VegasRerouting as VegasRerouting
 from .disagreement import disagreements as disagreements
 from .errors import InvalidInput as InvalidInput
 from .errors import SolveFailed as SolveFailed
+from .errors import TooLarge as TooLarge
 from .errors import Unsupported as Unsupported
 from .errors import VegasfluidError as VegasfluidError
 from .fluid import FluidOptions as FluidOptions

@@ -5,7 +5,7 @@ Traffic sources and congestion controls use it, too; `vegasfluid.packet.jit` com
 
 from __future__ import annotations
 
-__all__ = ["NEVER", "PICOSECONDS", "picoseconds"]
+__all__ = ["LONGEST_WAIT", "NEVER", "PICOSECONDS", "picoseconds"]
 
 PICOSECONDS = 10**12
 """Picoseconds in a second."""
@@ -14,10 +14,15 @@ NEVER = 2**63 - 1
 """The largest 64-bit integer, ps: the time of an event that does not happen."""
 
 
-def picoseconds(seconds: float) -> int:
-    """Convert seconds to integer picoseconds, rounded.
+LONGEST_WAIT = 2e6
+"""Longest time to wait, s: longer than any run (`vegasfluid.quantities.LATEST`), and so short that
+the ends of several waits in a row are 64-bit integers. Random times have no upper bound."""
 
-    >>> picoseconds(1.5e-3)
-    1500000000
+
+def picoseconds(seconds: float) -> int:
+    """Convert seconds to integer picoseconds, rounded, and at most `LONGEST_WAIT`.
+
+    >>> picoseconds(1.5e-3), picoseconds(1e300)
+    (1500000000, 2000000000000000000)
     """
-    return round(seconds * PICOSECONDS)
+    return round(min(seconds, LONGEST_WAIT) * PICOSECONDS)

@@ -2,7 +2,33 @@
 
 from __future__ import annotations
 
-__all__ = ["ComputationFailed", "InvalidInput", "SolveFailed", "Unsupported", "VegasfluidError"]
+from numbers import Real
+
+from vegasfluid.limits import short_number
+
+__all__ = ["ComputationFailed", "InvalidInput", "SolveFailed", "TooLarge", "Unsupported"]
+__all__ += ["VegasfluidError", "printable"]
+
+LONGEST_NUMBER = 20
+"""Number of characters up to which a given number is printed in full."""
+LARGEST_INTEGER = 10**15
+"""Largest given integer of which all digits are printed."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""The text with control characters as escapes, so that they do nothing to a terminal.
+
+    Args:
+        text: any text, such as a name in a model file.
+        keep: characters that stay as they are, such as a line break.
+
+    >>> print(printable("a\x1b[2J"))
+    a\x1b[2J
+    """
+    parts = (
+        c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text
+    )
+    return "".join(parts)
 
 
 class VegasfluidError(Exception):
@@ -24,7 +50,7 @@ class InvalidInput(VegasfluidError, ValueError):
 
     def __init__(self, whose: str, name: str, allowed: str, given: object) -> None:
         self.whose, self.name, self.allowed, self.given = whose, name, allowed, given
-        super().__init__(f"{whose}: {name} must be {allowed}, but is {given!r}.")
+        super().__init__(f"{whose}: {name} must be {allowed}, but is {_shown(given)}.")
 
 
 class Unsupported(InvalidInput):
@@ -50,3 +76,16 @@ class SolveFailed(VegasfluidError):
 
 class ComputationFailed(VegasfluidError):
     """The machine stopped a computation: memory, disk, a process that died. It may work later."""
+
+
+class TooLarge(VegasfluidError):
+    """A run that needs more memory, steps or time than the machine or the simulator has."""
+
+
+def _shown(given: object) -> str:
+    """A given value as text, a long number with four digits."""
+    if isinstance(given, bool) or not isinstance(given, int | Real):
+        return repr(given)
+    if isinstance(given, int):
+        return repr(given) if abs(given) <= LARGEST_INTEGER else short_number(given)
+    return repr(given) if len(repr(given)) <= LONGEST_NUMBER else short_number(given)

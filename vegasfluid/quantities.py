@@ -10,18 +10,38 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Le
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.limits import (
+    CLOCK,
+    FASTEST,
+    FLOATS,
+    HUGEST,
+    LATEST,
+    LONGEST_DELAY,
+    MOST_PACKETS,
+    SHORTEST,
+    SLOWEST,
+    TINIEST,
+    Largest,
+    Limit,
+    Positive,
+    Smallest,
+    broken_limit,
+    limits_in,
+)
 
 __all__ = [
+    "NO_NUMBERS",
     "Delay",
+    "Megabytes",
     "Packets",
     "PacketsPerSecond",
     "Positive",
@@ -59,25 +79,31 @@ class Unit:
     scale: float = 1.0
 
 
-Limit = Ge | Gt | Le | Lt
-Positive = Gt(0)
-
-Packets = Annotated[float, Unit("packets", "packets"), Ge(0)]
+Packets = Annotated[
+    float, Unit("packets", "packets"), Ge(0), Smallest(1e-9), Largest(MOST_PACKETS, FLOATS)
+]
 """A number of packets: a window, a queue, a backlog."""
 
-Seconds = Annotated[float, Unit("s", "s"), Ge(0)]
+Seconds = Annotated[float, Unit("s", "s"), Ge(0), Smallest(SHORTEST, CLOCK), Largest(LATEST, CLOCK)]
 """A time on the scale of a run, in seconds inside and in files."""
 
-Delay = Annotated[float, Unit("s", "ms", 1e-3), Ge(0)]
+Delay = Annotated[
+    float, Unit("s", "ms", 1e-3), Ge(0), Smallest(SHORTEST, CLOCK), Largest(LONGEST_DELAY, CLOCK)
+]
 """A time on the scale of a round trip: seconds inside, milliseconds in files."""
 
-PacketsPerSecond = Annotated[float, Unit("packets/s", "mbps"), Ge(0)]
+PacketsPerSecond = Annotated[
+    float, Unit("packets/s", "mbps"), Ge(0), Smallest(SLOWEST, CLOCK), Largest(FASTEST, CLOCK)
+]
 """A rate: packets of the network's size per second inside, Mbit/s in files."""
 
-Probability = Annotated[float, Unit("", ""), Ge(0), Le(1)]
+Megabytes = Annotated[float, Unit("MB", "mb"), Ge(0), Smallest(1e-9), Largest(1e9)]
+"""A size of a transfer, in 1 000 000 bytes."""
+
+Probability = Annotated[float, Unit("", ""), Ge(0), Smallest(TINIEST), Le(1)]
 """A probability, from 0 to 1."""
 
-Share = Annotated[float, Unit("", ""), Ge(0)]
+Share = Annotated[float, Unit("", ""), Ge(0), Smallest(TINIEST), Largest(HUGEST)]
 """A number without a unit, at least 0."""
 
 
@@ -125,6 +151,10 @@ def bits_per_second(packets_per_second: float, packet_bytes: float) -> float:
     return packets_per_second * packet_bytes * BITS_PER_BYTE
 
 
+NO_NUMBERS = (str, bytes, bool, complex, Mapping, list, Set, Iterator, type, NoneType)
+"""Types of values that stand for no number, not even a traced or symbolic one."""
+
+
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
     """Annotations of all fields of the value class `kind`, by field name, with units and limits."""
@@ -151,23 +181,8 @@ def unit_of(kind: type, name: str) -> Unit | None:
 
 @cache
 def limits_of(kind: type, name: str) -> tuple[Limit, ...]:
-    """Limits (`Ge`, `Gt`, `Le`, `Lt`) of field `name` of the value class `kind`."""
-    return tuple(m for m in _metadata(hints_of(kind)[name]) if isinstance(m, Limit))
-
-
-def broken_limit(value: float, limit: Limit) -> str | None:
-    """The allowed values in words, such as `above 0`, if `value` violates `limit`; else None."""
-    match limit:
-        case Gt(bound) if not value > bound:  # type: ignore[operator]
-            return f"above {bound:g}"
-        case Ge(bound) if not value >= bound:  # type: ignore[operator]
-            return f"at least {bound:g}"
-        case Lt(bound) if not value < bound:  # type: ignore[operator]
-            return f"below {bound:g}"
-        case Le(bound) if not value <= bound:  # type: ignore[operator]
-            return f"at most {bound:g}"
-        case _:
-            return None
+    """Limits of field `name` of the value class `kind`, in internal units, the widest first."""
+    return limits_in(_metadata(hints_of(kind)[name]))
 
 
 def is_concrete(value: object) -> bool:
@@ -212,9 +227,9 @@ def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> No
     given = value if isinstance(value, str) else getattr(value, "__name__", str(value))
     classes = [each.__name__ for each in types if issubclass(each, Value)]
     if float in types or int in types:
-        if isinstance(value, str | bytes | bool | Mapping | type | NoneType):
+        if isinstance(value, NO_NUMBERS):
             raise InvalidInput(whose, name, "a number", given)
-        whole = not is_concrete(value) or not math.isfinite(value) or value == round(value)
+        whole = not is_concrete(value) or not _is_finite(value) or value == round(value)
         if float not in types and not whole:
             raise InvalidInput(whose, name, "a whole number", value)
     elif classes:
@@ -235,15 +250,25 @@ def _check(whose: str, name: str, value: Any, limits: tuple[Limit, ...]) -> None
     Raises:
         InvalidInput: for the first number that is not.
     """
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):
         for part in value:
+            if isinstance(part, NO_NUMBERS) or getattr(part, "ndim", 0):
+                raise InvalidInput(whose, name, "a list of numbers", f"with {part!r}")
             _check(whose, name, part, limits)
     elif is_concrete(value):
-        if not math.isfinite(value):
+        if not _is_finite(value):
             raise InvalidInput(whose, name, "a finite number", value)
         for limit in reversed(limits):  # the narrowest was given last
             if allowed := broken_limit(value, limit):
                 raise InvalidInput(whose, name, allowed, value)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a real number is finite as a float; whole numbers of Python may have any size."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def check_quantities(value: Value) -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.limits import CLOCK, LATEST
+from vegasfluid.quantities import NO_NUMBERS
 
 __all__ = ["DEFAULT_SAMPLES", "check_times", "sample_times"]
 
 DEFAULT_SAMPLES = 401
 """Default number of sample times of a run."""
+
+MOST_SAMPLES = 10_000_000
+"""Largest number of sample times of a run (chosen: 80 MB for each variable of a class)."""
 
 
 def check_times(until: float, warmup: float | None, samples: int) -> float:
@@ -24,17 +29,26 @@ def check_times(until: float, warmup: float | None, samples: int) -> float:
         `warmup`, or its default, s.
 
     Raises:
-        InvalidInput: for an end that is not positive and finite, fewer than 2 samples, or a warm-up
-            that is negative or not below the end.
+        InvalidInput: for an end that is not positive or above 1e6 s, fewer than 2 or more than 1e7
+            samples, a warm-up that is negative or not below the end, or no numbers.
 
     >>> check_times(60.0, None, 401)
     15.0
     """
+    warmup = until / 4 if warmup is None and not isinstance(until, NO_NUMBERS) else warmup
+    for name, given in {"until": until, "warmup": warmup, "samples": samples}.items():
+        if isinstance(given, NO_NUMBERS):
+            raise InvalidInput("simulate", name, "a number", given)
     if not 0 < until < float("inf"):
         raise InvalidInput("simulate", "until", "above 0 and finite", until)
+    if until > LATEST:
+        raise InvalidInput("simulate", "until", f"at most {LATEST:g} ({CLOCK})", until)
     if samples < 2:
         raise InvalidInput("simulate", "samples", "at least 2", samples)
-    warmup = until / 4 if warmup is None else warmup
+    if samples > MOST_SAMPLES or samples != int(samples):
+        allowed = f"a whole number, at most {MOST_SAMPLES}"
+        raise InvalidInput("simulate", "samples", allowed, samples)
+    assert warmup is not None
     if not 0 <= warmup < until:
         raise InvalidInput("simulate", "warmup", f"at least 0 and below {until:g}", warmup)
     return warmup

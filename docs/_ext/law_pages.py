@@ -30,6 +30,7 @@ from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.errors import InvalidInput
+from vegasfluid.limits import Largest, Smallest
 from vegasfluid.quantities import limits_of, unit_of
 from vegasfluid.traffic import traffic_sources
 
@@ -274,6 +275,8 @@ def allowed(kind: type[Any], name: str) -> str:
     """Allowed values of the parameter `name` of a class, in words such as "at least 0"."""
     limits = {}
     for limit in limits_of(kind, name):  # the narrowest limit is the last one
+        if isinstance(limit, Largest | Smallest):  # docs/use/model-files.md lists these
+            continue
         ((how, bound),) = asdict(limit).items()
         limits[how[0]] = f"{ALLOWED[how]} {bound:g}"
     if limits:

@@ -35,14 +35,18 @@ FILES = sorted(MODELS.glob("*.toml"))
 
 positive = st.floats(1e-9, 1e9)
 non_negative = st.one_of(st.just(0.0), positive)
-names = st.text(st.characters(codec="utf-8"), max_size=8)
+seconds = st.one_of(st.just(0.0), st.floats(1e-9, 1e5))
+capacities = st.floats(1e-6, 1e10)
+fractions = st.floats(1e-12, 1, exclude_max=True)
+texts = st.text(st.characters(codec="utf-8"), max_size=8)
+names = texts.map(lambda text: text.replace("\0", ""))
 
 reds = st.builds(
     lambda low, more, **others: Red(low, low + 1 + more, **others),
-    st.floats(0, 1e6),
-    st.floats(0, 1e6),
-    max_drop=st.floats(0, 1, exclude_min=True),
-    weight=st.floats(0, 1, exclude_min=True, exclude_max=True),
+    non_negative,
+    non_negative,
+    max_drop=fractions,
+    weight=fractions,
     gentle=st.booleans(),
     wait=st.booleans(),
     ecn=st.booleans(),
@@ -61,7 +65,7 @@ laws = st.one_of(
     st.builds(
         Cubic,
         C=positive,
-        beta=st.floats(0, 1, exclude_min=True, exclude_max=True),
+        beta=fractions,
         fast_convergence=st.booleans(),
         friendly=st.booleans(),
         recovery=st.sampled_from(["reno", "newreno", "sack"]),
@@ -73,8 +77,8 @@ laws = st.one_of(
         learning=st.floats(1, 1e3),
         group=st.floats(1, 1e3),
         groups=st.integers(1, 10),
-        delta=st.floats(0, 1, exclude_min=True, exclude_max=True),
-        margin=positive,
+        delta=fractions,
+        margin=st.floats(1e-9, 1e5),
     ),
     st.builds(
         lambda low, more, **others: Vegas(low, low + more, **others),
@@ -86,15 +90,21 @@ laws = st.one_of(
 )
 LONGEST = 1e-3
 """s: of a link; a round trip over three of them is longer than twice their sum."""
-round_trips = st.floats(6 * LONGEST, 1e6)
-above_one = st.floats(1, 1e3, exclude_min=True)
+round_trips = st.floats(6 * LONGEST, 1e5)
+above_one = st.floats(1.01, 1e3)
+times = st.floats(1e-9, 1e5)
 rates = st.one_of(
-    st.builds(Cbr, positive),
-    st.builds(Poisson, positive),
+    st.builds(Cbr, capacities),
+    st.builds(Poisson, times),
     st.builds(
-        OnOff, positive, positive, positive, above_one, st.sampled_from(["pareto", "exponential"])
+        lambda on, off, packets, *others: OnOff(on, off, packets / on, *others),
+        st.floats(1e-3, 1e3),
+        times,
+        st.floats(1.01, 1e3),
+        above_one,
+        st.sampled_from(["pareto", "exponential"]),
     ),
-    st.builds(Sessions, positive, positive, above_one, st.booleans()),
+    st.builds(Sessions, times, positive, above_one, st.booleans()),
 )
 traffics = st.just(Bulk()) | rates
 
@@ -108,7 +118,7 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
 
     propagation: dict[str, Any] = draw(
         st.one_of(
-            st.fixed_dictionaries({"access_delay": non_negative}),
+            st.fixed_dictionaries({"access_delay": seconds}),
             st.fixed_dictionaries({"base_rtt": st.one_of(round_trips, each(round_trips))}),
         )
     )
@@ -117,19 +127,17 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
     return Flows(
         count,
         law,
-        access=draw(st.none() | positive),
-        start=draw(
-            st.one_of(non_negative, each(non_negative), st.builds(UniformStart, non_negative))
-        ),
+        access=draw(st.none() | capacities),
+        start=draw(st.one_of(seconds, each(seconds), st.builds(UniformStart, seconds))),
         traffic=draw(traffics if law.rules.reliable else rates),
         direction=draw(st.sampled_from(["forward", "reverse"])),
         path=draw(path if len(links) > 1 else st.none() | path),
         max_window=draw(st.floats(1, 1e6)),
         initial_window=draw(st.floats(1, 100)),
         initial_ssthresh=draw(st.floats(2, 1e6)),
-        min_rto=draw(positive),
-        delayed_ack=draw(non_negative),
-        send_overhead=draw(non_negative),
+        min_rto=draw(times),
+        delayed_ack=draw(seconds),
+        send_overhead=draw(seconds),
         ecn=draw(st.booleans()),
         **propagation,
     )
@@ -139,11 +147,11 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
 def networks(draw: st.DrawFn) -> Network:
     link = st.builds(
         Link,
-        positive,
+        capacities,
         st.floats(1, 1e6),
         aqm=st.one_of(st.just(DropTail()), reds),
-        delay=st.floats(0, LONGEST),
-        jitter=non_negative,
+        delay=st.just(0.0) | st.floats(1e-9, LONGEST),
+        jitter=seconds,
         jitter_reorders=st.booleans(),
     )
     links = draw(st.one_of(link, st.dictionaries(names, link, min_size=1, max_size=3)))
@@ -151,7 +159,7 @@ def networks(draw: st.DrawFn) -> Network:
     flows = draw(st.dictionaries(names, flow_classes(link_names), min_size=1, max_size=3))
     event = st.builds(
         Event,
-        non_negative,
+        seconds,
         st.sampled_from(["access", *link_names]),
         round_trips,
         st.none() | st.sampled_from(list(flows)),
@@ -178,9 +186,9 @@ def latest_start(network: Network) -> float:
 @st.composite
 def models(draw: st.DrawFn) -> Model:
     network = draw(networks())
-    duration = max(draw(positive), math.nextafter(latest_start(network), math.inf))
-    share = draw(st.floats(0, 0.99))
-    return Model(network, duration, share * duration, draw(names), draw(names))
+    duration = max(draw(times), math.nextafter(latest_start(network), math.inf))
+    warmup = draw(st.floats(0, 0.99)) * duration
+    return Model(network, duration, warmup if warmup > 1e-9 else 0.0, draw(texts), draw(texts))
 
 
 @given(models())

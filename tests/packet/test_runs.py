@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tests.packet.shared_kernels import SHARED, one_way
+from vegasfluid import memory
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.errors import InvalidInput, TooLarge
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet import simulate, simulate_packets, simulate_seeds
 from vegasfluid.packet.features import Features
@@ -125,11 +126,11 @@ def test_nobody_sends_beyond_what_the_receiver_allows(recovery: str) -> None:
 def test_a_run_that_needs_more_memory_than_it_may_take_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(simulate, "MAX_BYTES", 2**20)
-    with pytest.raises(SolveFailed, match=r"GiB of memory, more than .* set max_window, or"):
+    monkeypatch.setattr(memory, "allowed_memory", lambda: 2**20)
+    with pytest.raises(TooLarge, match=r"GiB of memory, more than .* set max_window, or"):
         simulate_packets(late_crowd(), until=40)
-    monkeypatch.setattr(simulate, "MAX_BYTES", 2**22)
-    with pytest.raises(SolveFailed, match=r"set max_window of reno, which has \d+ packets in"):
+    monkeypatch.setattr(memory, "allowed_memory", lambda: 2**22)
+    with pytest.raises(TooLarge, match=r"set max_window of reno, which has \d+ packets in"):
         simulate_packets(late_crowd(), until=40)
 
 

@@ -12,7 +12,11 @@ from typer.core import TyperCommand, TyperGroup
 from vegasfluid.cli import options as opts
 from vegasfluid.cli.examples import epilog
 from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH, exit_status
-from vegasfluid.cli.terminal import pipe_width, supports_rich_output
+from vegasfluid.cli.terminal import (
+    escape_unknown_characters,
+    pipe_width,
+    supports_rich_output,
+)
 from vegasfluid.errors import Unsupported
 
 __all__ = ["main"]
@@ -307,6 +311,7 @@ def set_help_style(rich: bool) -> None:
 
 def run_app(arguments: list[str] | None) -> int:
     """Run the command line `arguments` (None: those of the process); returns the exit status."""
+    escape_unknown_characters()
     set_help_style(supports_rich_output())
     return exit_status(app, sys.argv[1:] if arguments is None else arguments, "vegasfluid")
 

@@ -18,7 +18,7 @@ try:
 except ImportError:  # Typer before it had its own copy of Click
     from click.exceptions import ClickException
 
-from vegasfluid.errors import ComputationFailed, SolveFailed, VegasfluidError
+from vegasfluid.errors import ComputationFailed, SolveFailed, VegasfluidError, printable
 
 __all__ = ["BAD_INPUT", "DONE", "OUT_OF_REACH", "exit_status"]
 
@@ -63,7 +63,7 @@ def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> 
 
     def print_error(message: str) -> None:
         """Print a message as one line on standard error."""
-        print(f"{name}: {' '.join(message.split())}", file=sys.stderr)
+        print(f"{name}: {printable(' '.join(message.split()))}", file=sys.stderr)
 
     try:
         status = app(args=list(arguments), prog_name=name, standalone_mode=False)

@@ -12,8 +12,10 @@ from typing import IO, Any, Protocol, cast
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from vegasfluid.cli.terminal import pipe_width
+from vegasfluid.errors import printable
 
 __all__ = [
     "ProgressReport",
@@ -46,6 +48,14 @@ class TrimmedOutput:
         sys.stdout.flush()
 
 
+class SafeConsole(Console):
+    """Rich console that prints control characters in names and titles as escapes."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Rich text of a string, in which only line breaks and tabs are control characters."""
+        return super().render_str(printable(text, keep="\n\t"), **options)
+
+
 def console() -> Console:
     """Rich console for results on standard output; markup in names is shown, not interpreted.
 
@@ -53,8 +63,8 @@ def console() -> Console:
     """
     plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
     if sys.stdout.isatty():
-        return Console(**plain)
-    return Console(**plain, width=pipe_width(), file=cast(IO[str], TrimmedOutput()))
+        return SafeConsole(**plain)
+    return SafeConsole(**plain, width=pipe_width(), file=cast(IO[str], TrimmedOutput()))
 
 
 def _json_value(value: Any) -> Any:
@@ -103,5 +113,5 @@ def progress(task: str) -> Iterator[ProgressReport]:
     if not sys.stderr.isatty():
         yield lambda message: None
         return
-    with Console(stderr=True).status(task) as status:
+    with SafeConsole(stderr=True).status(task) as status:
         yield lambda message: status.update(f"{task}: {message}")

@@ -13,6 +13,7 @@ from vegasfluid.cli.assumptions import Assumptions
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.disagreement import compare, run_means
+from vegasfluid.errors import printable
 from vegasfluid.metrics import summarise
 from vegasfluid.model import Model
 from vegasfluid.output_files import write_bytes
@@ -91,7 +92,7 @@ def simulate_timed(
     with progress(f"simulate ({engine})"):
         trajectory = simulate_model(model, engine, assumptions, seed)
     seconds = time.perf_counter() - begin
-    trajectory.attrs |= {"model": name, "title": model.title}
+    trajectory.attrs |= {"model": printable(name), "title": printable(model.title, keep="\n")}
     warnings = trajectory.attrs.get("warnings", "").splitlines()
     return trajectory, {
         "engine": engine,

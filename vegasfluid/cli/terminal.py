@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
-__all__ = ["UNLIMITED", "pipe_width", "supports_rich_output"]
+__all__ = ["UNLIMITED", "escape_unknown_characters", "pipe_width", "supports_rich_output"]
 
 UNLIMITED = 10_000
 """Line width in columns, so wide that no line of a table is broken in a pipe."""
@@ -21,3 +22,10 @@ def supports_rich_output() -> bool:
 def pipe_width() -> int | None:
     """Line width in columns outside a terminal: $COLUMNS (None, as Rich reads it), or unlimited."""
     return None if "COLUMNS" in os.environ else UNLIMITED
+
+
+def escape_unknown_characters() -> None:
+    """Print characters that the encoding of standard output does not have as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -92,6 +92,8 @@ DUPLICATE_ACK_THRESHOLD = 3
 """Duplicate ACKs that start fast retransmit (RFC 5681, section 3.2)."""
 LARGEST_BACKOFF = 64
 """Largest factor by which timeouts multiply the retransmission timer (ns-2.35, tcp/tcp.cc)."""
+LARGEST_RTO = 10**17
+"""Largest retransmission timeout before backoff, ps: 100 000 s (ns-2.35, `maxrto_`)."""
 LARGEST_TRUSTED_BACKOFF = 8
 """Backoff above which the next RTT sample replaces the estimate (ns-2.35, tcp/tcp.cc)."""
 
@@ -147,7 +149,7 @@ def sample_round_trip(flow: Flow, rtt: int) -> None:
         error = rtt - flow.srtt
         flow.srtt += error // 8
         flow.rttvar += (abs(error) - flow.rttvar) // 4
-    flow.rto = max(flow.srtt + 4 * flow.rttvar, flow.min_rto)
+    flow.rto = min(max(flow.srtt + 4 * flow.rttvar, flow.min_rto), LARGEST_RTO)
     flow.backoff = 1
 
 

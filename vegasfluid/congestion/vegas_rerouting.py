@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from annotated_types import Ge, Lt
+from annotated_types import Ge, Le, Lt
 
 from vegasfluid import smooth
 from vegasfluid.clock import PICOSECONDS
@@ -149,7 +149,7 @@ class VegasRerouting(CongestionControl):
     """Packet whose RTT gives the queueing delay of the backlog (K)."""
     group: Annotated[Packets, Ge(1)] = 20
     """Packets of a group, of which the smallest RTT is used (N)."""
-    groups: Annotated[int, Ge(1)] = 4
+    groups: Annotated[int, Ge(1), Le(1_000_000)] = 4
     """Groups in a row with a high RTT that change the base RTT (L)."""
     delta: Annotated[Share, Positive, Lt(1)] = 0.2
     """Increase of the RTT that is high, as a fraction of the base RTT."""

@@ -25,6 +25,7 @@ from vegasfluid.fluid.mesh import FINEST, make_mesh
 from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
 from vegasfluid.fluid.output import totals_after_warmup
 from vegasfluid.fluid.parameters import FluidParameters, as_floats, build_parameters
+from vegasfluid.fluid.resources import reserve
 from vegasfluid.fluid.shapes import Number, PerQueue, Scalar
 from vegasfluid.fluid.state import State, initial_state
 from vegasfluid.fluid.structure import FluidStructure
@@ -130,8 +131,13 @@ class FluidModel:
         Returns:
             A solution, whose vectors `vector_field.saved.unpack` converts to states (whole ones:
             `vector_field.layout.unpack`).
+
+        Raises:
+            TooLarge: for a run that needs too much memory or too many steps.
         """
-        return integrate_compiled(self.as_floats(), grid.schedule(jnp.result_type(float)), whole)
+        with reserve(self.vector_field, grid):
+            schedule = grid.schedule(jnp.result_type(float))
+            return integrate_compiled(self.as_floats(), schedule, whole)
 
     def solve(
         self,
@@ -158,6 +164,7 @@ class FluidModel:
 
         Raises:
             InvalidInput: for invalid times.
+            TooLarge: for a run that needs too much memory or too many steps.
             SolveFailed: if the solution does not stay finite (unless it is traced).
         """
         warmup = check_times(until, warmup, samples)

@@ -61,6 +61,7 @@ def simulate_fluid(
 
     Raises:
         InvalidInput: for invalid times or an unknown class.
+        TooLarge: for a run that needs too much memory or too many steps.
         SolveFailed: if the solution does not stay finite, or violates an invariant.
 
     >>> from vegasfluid import Flows, Link, Red, Reno, metrics
@@ -114,6 +115,7 @@ def simulate_density(
 
     Raises:
         InvalidInput: for invalid times or an unknown class.
+        TooLarge: for a run that needs too much memory or too many steps.
         SolveFailed: if the solution does not stay finite, or violates an invariant.
 
     >>> from vegasfluid import Flows, Link, Red, Reno, metrics

@@ -37,6 +37,8 @@ FILLING = 0.5
 SHARED_ROWS, ROWS_FACTOR = 4096, 16
 """Fewest rows of a history that serves many networks, and the factor between the sizes (chosen: a
 row takes about 1 kB, and most networks need less than the first size)."""
+LARGEST_SHARED_ROWS = 2**16
+"""Rows of a history above which it has just the length that is needed, to save memory."""
 COURANT = 0.9
 """Largest Courant number: distance that mass moves in a step, in widths of the narrowest cell
 (chosen)."""
@@ -80,10 +82,10 @@ class TimeGrid(NamedTuple):
         """Rows of the solver's history that serve many networks; None without `finest`."""
         if self.finest is None:
             return None
-        rows = SHARED_ROWS
-        while rows < ring_rows(self.longest_lag, self.finest):
+        rows, needed = SHARED_ROWS, ring_rows(self.longest_lag, self.finest)
+        while rows < needed:
             rows *= ROWS_FACTOR
-        return rows
+        return rows if needed <= LARGEST_SHARED_ROWS else needed
 
     def halved(self) -> TimeGrid:
         """Copy of the grid with solver steps half as long."""

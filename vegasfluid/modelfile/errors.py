@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from vegasfluid.errors import InvalidInput, VegasfluidError
+from vegasfluid.errors import InvalidInput, VegasfluidError, printable
+from vegasfluid.limits import short_number
 from vegasfluid.modelfile.units import key_of, to_file_unit
 from vegasfluid.network import Event, Flows, Network
 from vegasfluid.quantities import unit_of
@@ -32,8 +33,10 @@ Keys = tuple[str | int, ...]
 
 LONGEST_TEXT = 60
 """Largest number of characters of a value that is printed in full."""
-LARGEST_SHOWN = 10**40
-"""Largest integer that is printed; Python refuses to print integers of thousands of digits."""
+LARGEST_SHOWN = 10**15
+"""Largest integer of which all digits are printed."""
+LONGEST_NUMBER = 24
+"""Number of characters up to which a number is printed as the file writes it."""
 
 NAME_AND_VALUE = r"\b(?P<name>[a-z_]+)\b(?: \((?P<value>[-+.e\d]+)\))?"
 """A field name in the text of a value class, with its value, as in `at most beta (3)`."""
@@ -58,15 +61,9 @@ class ModelFileError(VegasfluidError):
     """
 
     def __init__(self, *lines: str) -> None:
-        self.lines = tuple(_printable(line) for line in lines)
+        self.lines = tuple(printable(line) for line in lines)
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         super().__init__(self.lines[0] + more)
-
-
-def _printable(line: str) -> str:
-    """The text with line breaks and control characters escaped, so that it is one line."""
-    parts = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-    return "".join(parts)
 
 
 def _short(text: str) -> str:
@@ -90,9 +87,11 @@ def show_value(value: object) -> str:
         case list() | tuple():
             return "a list"
         case int() if abs(value) > LARGEST_SHOWN:  # Python refuses to print the largest
-            return "a huge number"
+            return short_number(value)
         case Decimal() if not value.is_finite():
             return str(float(value))
+        case Decimal() if len(str(value)) > LONGEST_NUMBER:
+            return short_number(value)
         case _:
             return _short(str(value))
 

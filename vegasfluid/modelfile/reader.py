@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError, create_model
 
 from vegasfluid.bundled import bundled_models, model_path
 from vegasfluid.errors import InvalidInput
+from vegasfluid.limits import LARGEST_NETWORK
 from vegasfluid.model import Model
 from vegasfluid.modelfile.errors import (
     ModelFileError,
@@ -232,6 +233,7 @@ def _model(document: Document, reading: Reading) -> Model:
         document: tables of the file.
         reading: packet size, and a record of known keys and ranges.
     """
+    _require_few_parts(document)
     given = read_fields(_document(), document, reading)
     _require_one_kind_of_links(document)
     values = given_values(Model, given)
@@ -243,6 +245,17 @@ def _model(document: Document, reading: Reading) -> Model:
         if error.whose.startswith("flows."):
             raise network_error(error, document) from None
         raise value_error(error, Model, document, reading.packet_bytes) from None
+
+
+def _require_few_parts(document: Document) -> None:
+    """Raise ValidationError if a file has more than 1000 links, flow classes or events.
+
+    It is checked first, because reading many thousands would take minutes.
+    """
+    for key in ("links", "flows", "events"):
+        given = document.get(key)
+        if isinstance(given, dict | list) and len(given) > LARGEST_NETWORK:
+            raise validation_error(f"at most {LARGEST_NETWORK} tables", f"{len(given)} tables", key)
 
 
 def _require_one_kind_of_links(document: Document) -> None:

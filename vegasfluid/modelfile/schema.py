@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.limits import Limit, broken_limit, limits_in
 from vegasfluid.modelfile.errors import show_value, validation_error, value_error
 from vegasfluid.modelfile.ranges import (
     may_be_uncertain,
@@ -37,7 +38,7 @@ from vegasfluid.modelfile.units import (
     key_of,
     to_file_unit,
 )
-from vegasfluid.quantities import Limit, Unit, broken_limit, hints_of, limits_of, unit_of
+from vegasfluid.quantities import Unit, hints_of, limits_of, unit_of
 from vegasfluid.ranges import Range
 
 __all__ = ["Reading", "derived_fields", "given_values", "read_fields", "reader"]
@@ -196,7 +197,7 @@ def reader(hint: Any) -> Any:
 def _quantity_reader(base: Any, metadata: tuple[Any, ...]) -> Any:
     """Pydantic type of a number of type `base` with the unit and limits in `metadata`."""
     unit = next((item for item in metadata if isinstance(item, Unit)), None)
-    limits = tuple(item for item in metadata if isinstance(item, Limit))
+    limits = limits_in(metadata)
     if base is float:
         return Annotated[Any, PlainValidator(partial(_read_number, unit, limits))]
     return Annotated[base, AfterValidator(partial(_check_limits, None, limits))]
@@ -247,10 +248,23 @@ def _check_limits(
         info: pydantic's context, with the packet size.
     """
     for limit in reversed(limits):
-        bound = to_file_unit(astuple(limit)[0], unit, _shared(info).packet_bytes)
-        if allowed := broken_limit(written, type(limit)(bound)):
+        if allowed := broken_limit(written, _in_file_unit(limit, unit, _shared(info).packet_bytes)):
             raise validation_error(allowed, show_value(written))
     return written
+
+
+@cache
+def _in_file_unit(limit: Limit, unit: Unit | None, packet_bytes: int) -> Limit:
+    """A limit in the unit of the file.
+
+    Args:
+        limit: the limit, in internal units.
+        unit: its unit; None: no conversion.
+        packet_bytes: packet size that converts rates, bytes.
+    """
+    bound, *others = astuple(limit)
+    converted: Any = to_file_unit(bound, unit, packet_bytes)
+    return type(limit)(converted, *others)
 
 
 def _is_number(written: object) -> bool:

@@ -10,12 +10,23 @@ from annotated_types import Ge, Le
 
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
+from vegasfluid.limits import Largest
 from vegasfluid.network.link import Link
-from vegasfluid.quantities import Delay, Packets, PacketsPerSecond, Positive, Seconds, Value
+from vegasfluid.quantities import (
+    Delay,
+    Packets,
+    PacketsPerSecond,
+    Positive,
+    Seconds,
+    Value,
+)
 from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import Bulk
 
 __all__ = ["Flows", "UniformStart"]
+
+LARGEST_RTO = Largest(1e5, "a timer may grow to 64 times as much, on a clock of 64 bits")
+"""Largest retransmission timeout before backoff, s (ns-2.35: `maxrto_`)."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +70,11 @@ class Flows(Value):
     """Initial congestion window, packets."""
     initial_ssthresh: Annotated[Packets, Ge(2)] = 1e5
     """Window at which the first slow start ends (the initial ssthresh), packets."""
-    min_rto: Annotated[Seconds, Positive] = 0.2
+    min_rto: Annotated[Seconds, Positive, LARGEST_RTO] = 0.2
     """Lower bound of the retransmission timeout, s."""
     delayed_ack: Delay = 0.0
     """Delayed-ACK timer of the receiver, s; 0: every packet is acknowledged at once."""
-    quick_acks: Annotated[int, Ge(0)] = 0
+    quick_acks: Annotated[int, Ge(0), Le(1_000_000_000)] = 0
     """Packets at the start of a connection that are acknowledged at once (Linux: 16)."""
     send_overhead: Delay | None = None
     """Maximum of the uniform random delay before each transmission, s; None: chosen by

@@ -11,6 +11,7 @@ from annotated_types import Ge, Le
 
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
+from vegasfluid.network.arguments import check_events, check_parts
 from vegasfluid.network.event import Event
 from vegasfluid.network.flows import Flows
 from vegasfluid.network.link import Link
@@ -55,8 +56,9 @@ class Network(Value):
         events: tuple[Event, ...] = (),
     ) -> None:
         named = {SINGLE_LINK: links} if isinstance(links, Link) else links
-        _check_parts("links", named, Link)
-        _check_parts("flows", flows, Flows)
+        check_parts("links", named, Link)
+        check_parts("flows", flows, Flows)
+        check_events(events)
         values = (dict(named), dict(flows), packet_bytes, ack_bytes, tuple(events))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, name, value)
@@ -351,28 +353,6 @@ def require_network(whose: str, given: Any) -> None:
         shown = given if isinstance(given, str) else type(given).__name__
         allowed = "a Network (that of a model file is read_model(...).network)"
         raise InvalidInput(whose, "network", allowed, shown)
-
-
-def _check_parts(name: str, given: Any, kind: type) -> None:
-    """Check that links or flows are a mapping of names to instances of their class.
-
-    Args:
-        name: `links` or `flows`, for the error message.
-        given: the argument.
-        kind: the class that each value must have.
-
-    Raises:
-        InvalidInput: for anything else.
-    """
-    allowed = f"a mapping of names to instances of {kind.__name__}"
-    if not isinstance(given, Mapping):
-        raise InvalidInput("Network", name, allowed, type(given).__name__)
-    for key, part in given.items():
-        if not isinstance(part, kind):
-            shown = part.__name__ if isinstance(part, type) else type(part).__name__
-            raise InvalidInput(
-                "Network", f"{name}[{key!r}]", f"an instance of {kind.__name__}", shown
-            )
 
 
 def access_rate(flows: Flows) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.ring import ACCESS
@@ -288,7 +289,12 @@ def initial_state(network: Network, seed: int, *, counted: bool = False) -> Init
         seed: of all random numbers; start times, links and flows use separate streams, so that runs
             with another parameter of a congestion control use common random numbers.
         counted: whether arrivals are counted in bins.
+
+    Raises:
+        InvalidInput: for a seed that is no whole number from 0 on.
     """
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidInput("simulate", "seed", "a whole number, at least 0", seed)
     start_seed, link_seed, flow_seed = np.random.SeedSequence(seed).spawn(3)
     rules = rules_of(network, counted)
     flows, links = flow_records(network, rules, start_seed), link_records(network, rules)

@@ -40,6 +40,10 @@ from vegasfluid.traffic.base import NEW_CONNECTION
 
 __all__ = ["next_due", "reach_sender", "run_due", "run_until", "send_window"]
 
+FAR = 2**61
+"""Time after the end of any run, ps (2.3e6 s). Packets that would wait longer for an access link
+are put off to it, so that times stay 64-bit integers."""
+
 on_ack: Callable[..., int]
 """`(i, flow, now, acked)`: actions of the i-th congestion control for an ACK of new packets."""
 on_duplicate_ack: Callable[..., int]
@@ -64,7 +68,7 @@ def transmit(sim: Any, f: int, seq: int, now: int) -> None:
         if flow.ready_at <= now:  # one random time for a burst, as ns-2's `overhead_` does it
             flow.ready_at = now + int(uniform(flow) * flow.overhead)
         ready = flow.ready_at
-    start = max(ready, flow.access_free)
+    start = min(max(ready, flow.access_free), FAR)
     flow.access_free = start + flow.access_service
     delay = current_delay(sim, ACCESS, flow.flow_class, flow.access_delay, start)
     push(sim, f, 0, flow.access_free + delay, 2 * seq, 0, 0)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vegasfluid.clock import PICOSECONDS, picoseconds
-from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.errors import InvalidInput
+from vegasfluid.memory import reserved
 from vegasfluid.network import Network, require_network
 from vegasfluid.packet import engine
+from vegasfluid.packet.clock_range import check_run
 from vegasfluid.packet.initial_state import InitialState, initial_state
 from vegasfluid.packet.jit import Kernel, compiled
 from vegasfluid.packet.rules import Rules, layout
@@ -26,17 +28,20 @@ __all__ = ["record_packets", "simulate_packets"]
 MIN_SLOTS = 256
 """Smallest number of slots of a flow's rings; chosen: runs with fewer must often be repeated."""
 
-MAX_BYTES = 4 * 2**30
-"""Largest memory of a run, bytes; chosen: less than common machines have."""
+FIRST_WINDOWS = 2
+"""Windows that a flow's rings hold at first, at most (chosen: of those allowed in flight)."""
 
 
 def initial_slot_count(network: Network) -> int:
     """First guess at the number of packets that each flow's rings must hold, a power of two.
 
-    Four times a flow's fraction of bandwidth-delay product and largest buffer, at least 256.
+    Four times a flow's fraction of bandwidth-delay product and largest buffer, at most twice the
+    largest window, and at least 256.
     """
     packets = network.bandwidth_delay() + max(link.buffer for link in network.links.values())
-    return 1 << max(int(4 * packets / sum(network.counts)), MIN_SLOTS - 1).bit_length()
+    window = max(flows.max_window for flows in network.flows.values())
+    guess = int(min(4 * packets / sum(network.counts), FIRST_WINDOWS * window))
+    return 1 << max(guess, MIN_SLOTS - 1).bit_length()
 
 
 def waiting_slot_count(network: Network, rules: Rules) -> int:
@@ -85,8 +90,16 @@ def shapes(
     }
 
 
+def needed_bytes(rules: Rules, shape: dict[str, tuple[int, ...]]) -> float:
+    """Memory of a run's arrays of these shapes, and of its samples as floats, bytes."""
+    types = layout(rules)
+    arrays = sum(types[name].itemsize * math.prod(lengths) for name, lengths in shape.items())
+    samples = ("flow_samples", "link_samples")
+    return float(arrays + sum(types[name].itemsize * math.prod(shape[name]) for name in samples))
+
+
 def allocate(
-    initial: InitialState, shape: dict[str, tuple[int, ...]], ticks: np.ndarray, cause: str = ""
+    initial: InitialState, shape: dict[str, tuple[int, ...]], ticks: np.ndarray
 ) -> Simulation:
     """Arrays of a run, with the initial state copied into them.
 
@@ -94,18 +107,8 @@ def allocate(
         initial: the initial state.
         shape: shapes of the arrays, by name.
         ticks: sample times, ps; (time,).
-        cause: which class needs large arrays, for the error message.
-
-    Raises:
-        SolveFailed: for arrays of more than MAX_BYTES.
     """
     types = layout(initial.rules)
-    needed = sum(types[name].itemsize * math.prod(lengths) for name, lengths in shape.items())
-    if needed > MAX_BYTES:
-        raise SolveFailed(
-            f"the run would take {needed / 2**30:.1f} GiB of memory, more than "
-            f"{MAX_BYTES / 2**30:g} GiB; set max_window{cause}, or take fewer samples."
-        )
     sim = Simulation(**{name: np.zeros(lengths, types[name]) for name, lengths in shape.items()})
     for name in ("flows", "hops", "links", "changes"):
         getattr(sim, name)[...] = getattr(initial, name)
@@ -134,7 +137,7 @@ def execute(
         The state at the end of the run, with all samples; its times are in ps.
 
     Raises:
-        SolveFailed: for a run that needs more than MAX_BYTES.
+        TooLarge: for a run that needs more than half of the machine's memory.
     """
     ticks = np.array([picoseconds(time) for time in times])
     bins = 0
@@ -142,11 +145,14 @@ def execute(
         initial.links["bin_width"] = picoseconds(bin_width)
         bins = int(ticks[-1] // picoseconds(bin_width)) + 1
     slots, waiting = initial_slot_count(network), waiting_slot_count(network, initial.rules)
-    cause = ""
+    cause, remedy = "", "take fewer flows, samples or smaller buffers"
     while True:
-        sim = allocate(initial, shapes(initial, slots, waiting, len(ticks), bins), ticks, cause)
-        if kernel(sim) == engine.COMPLETED:
-            return sim
+        shape = shapes(initial, slots, waiting, len(ticks), bins)
+        needed = needed_bytes(initial.rules, shape)
+        with reserved(needed, "the packet run", f"set max_window{cause}, or {remedy}"):
+            sim = allocate(initial, shape, ticks)
+            if kernel(sim) == engine.COMPLETED:
+                return sim
         index = int(sim.flows["flow_class"][np.argmax(sim.flows["full"])])
         cause = f" of {list(network.flows)[index]}, which has {slots} packets in flight"
         slots *= 2
@@ -186,8 +192,9 @@ def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
         Arrays (time, flow) and (time, link) by names of the variables of a trajectory.
 
     Raises:
-        SolveFailed: for a run that needs too much memory.
+        TooLarge: for a run that needs too much memory or time, or times beyond its clock.
     """
+    check_run(network, float(times[-1]))
     initial = initial_state(network, seed)
     return recording_of(network, times, execute(network, initial, times, compiled(initial.rules)))
 
@@ -218,7 +225,7 @@ def simulate_packets(
 
     Raises:
         InvalidInput: for a time or a number of samples that is out of range.
-        SolveFailed: for a run that needs too much memory.
+        TooLarge: for a run that needs too much memory or time, or times beyond its clock.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics
     >>> network = Network(Link(1000.0, 50), {"reno": Flows(1, Reno(), base_rtt=0.04)})
@@ -230,6 +237,7 @@ def simulate_packets(
     warmup = check_times(until, warmup, samples)
     if bin_width is not None and not 1e-9 <= bin_width <= until:
         raise InvalidInput("simulate", "bin_width", f"from 1e-09 to {until:g}", bin_width)
+    check_run(network, until)
     times = sample_times(until, warmup, samples)
     initial = initial_state(network, seed, counted=bin_width is not None)
     sim = execute(network, initial, times, compiled(initial.rules), bin_width)

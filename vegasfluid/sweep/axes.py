@@ -55,6 +55,7 @@ class Numbers:
         if not values or not all(map(math.isfinite, values)) or len(set(values)) < len(values):
             allowed = "one or more finite numbers, all different"
             raise InvalidInput("sweep", self.name, allowed, list(values))
+        _check_label(self.label)
         object.__setattr__(self, "values", values)
 
     @property
@@ -98,6 +99,7 @@ class Choice:
     def __post_init__(self) -> None:
         if not self.options:
             raise InvalidInput("sweep", self.label, "given one option or more", "none")
+        _check_label(self.label)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -108,6 +110,17 @@ class Choice:
         """The model that the option with this label makes from a given one."""
         option = self.options[label]
         return option if isinstance(option, Model) else option(model)
+
+
+def _check_label(label: str) -> None:
+    """Check that the label of an axis can name an array in the store of results.
+
+    Raises:
+        InvalidInput: for a label with a slash or a control character, which may lead elsewhere.
+    """
+    if "/" in label or "\\" in label or not label.isprintable() or not label.strip("."):
+        allowed = "text without slashes and control characters"
+        raise InvalidInput("sweep", "the name of an axis", allowed, label)
 
 
 Axis = Numbers | Choice

@@ -80,6 +80,17 @@ class TrafficSource(Value):
         """
         return NO_LIMIT
 
+    def action_rate(self, packet_bytes: int) -> float:
+        """Largest mean rate at which a flow's application acts in a packet run, 1/s.
+
+        It acts to offer packets, or to start a transfer.
+
+        Args:
+            packet_bytes: size of a packet, bytes.
+        """
+        rate = self.rate_limit(packet_bytes)
+        return (rate if rate < NO_LIMIT else 0.0) + float(self.arrival_rate(0.0))
+
     def mean_transfer_size(self, packet_bytes: int) -> float:
         """Mean size of a transfer, packets; infinite for a source without end.
 

@@ -16,11 +16,19 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 
 from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.errors import InvalidInput
-from vegasfluid.quantities import Delay, PacketsPerSecond, Positive, Seconds, Share, Unit
+from vegasfluid.quantities import (
+    Delay,
+    Megabytes,
+    PacketsPerSecond,
+    Positive,
+    Seconds,
+    Share,
+    is_concrete,
+)
 from vegasfluid.traffic.base import (
     CONTINUED,
     NEW_CONNECTION,
@@ -29,12 +37,15 @@ from vegasfluid.traffic.base import (
 )
 from vegasfluid.traffic.bulk import ENDLESS
 from vegasfluid.traffic.random_variates import exponential, pareto
-from vegasfluid.traffic.sessions import BYTES, mean_transfer, transfer_size
+from vegasfluid.traffic.sessions import BYTES, HEAVIEST, mean_transfer, transfer_size
 
 __all__ = ["OnOff"]
 
 TIMES = ("pareto", "exponential")
 """Distributions of on and off times."""
+SHORTEST_CYCLE = 0.1
+"""Smallest mean on and off time together, in packet intervals (chosen). Each on time has at least a
+packet, so that far shorter ones would exceed the rate."""
 
 
 def on_application(flow: Any, now: int) -> int:
@@ -106,19 +117,23 @@ class OnOff(TrafficSource):
     """Mean off time."""
     rate: Annotated[PacketsPerSecond, Positive]
     """Rate at which packets are offered to TCP during on times."""
-    shape: Annotated[Share, Gt(1)] = 1.5
+    shape: Annotated[Share, Gt(1), HEAVIEST] = 1.5
     """Shape of the Pareto distributions; above 1, so that the means exist."""
     times: str = "pareto"
     """Distribution of on and off times: pareto or exponential. Sizes of transfers are Pareto."""
     mean_gap: Annotated[Seconds, Positive] | None = None
     """Mean time from the end of a transfer to the start of the next; None: no sessions."""
-    mean_size: Annotated[float, Unit("MB", "mb"), Ge(0), Positive] | None = None
+    mean_size: Annotated[Megabytes, Positive] | None = None
     """Mean size of a transfer, in 1 000 000 bytes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.times not in TIMES:
             raise InvalidInput("OnOff", "times", "one of " + ", ".join(TIMES), self.times)
+        numbers = (self.on, self.off, self.rate)
+        if all(map(is_concrete, numbers)) and (self.on + self.off) * self.rate < SHORTEST_CYCLE:
+            allowed = f"with off at least a tenth of a packet's interval at rate ({self.rate:.4g})"
+            raise InvalidInput("OnOff", "on", allowed, self.on)
         session = {"mean_gap": self.mean_gap, "mean_size": self.mean_size}
         missing = [name for name, value in session.items() if value is None]
         if len(missing) == 1:
@@ -128,6 +143,15 @@ class OnOff(TrafficSource):
     def rate_limit(self, packet_bytes: int) -> float:
         """Mean rate of a flow over on and off times during a transfer, packets/s."""
         return self.rate * self.on / (self.on + self.off)
+
+    def action_rate(self, packet_bytes: int) -> float:
+        """Largest mean rate at which a flow's application acts in a packet run, 1/s.
+
+        Each on time has at least one packet. Most Pareto times are little longer than the shortest.
+        """
+        shortest = 1.0 if self.times == "exponential" else (self.shape - 1) / self.shape
+        cycles = 1 / (shortest * (self.on + self.off))
+        return super().action_rate(packet_bytes) + cycles
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
         """Mean size of a transfer, packets of `packet_bytes` bytes; infinite without sessions."""

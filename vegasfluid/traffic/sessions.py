@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 
 from vegasfluid.clock import NEVER, picoseconds
-from vegasfluid.quantities import Positive, Seconds, Share, Unit
+from vegasfluid.limits import Smallest
+from vegasfluid.quantities import Megabytes, Positive, Seconds, Share
 from vegasfluid.traffic.base import (
     CONTINUED,
     NEW_CONNECTION,
@@ -23,10 +24,12 @@ from vegasfluid.traffic.base import (
 )
 from vegasfluid.traffic.random_variates import exponential, pareto
 
-__all__ = ["BYTES", "Sessions", "mean_transfer", "transfer_size"]
+__all__ = ["BYTES", "HEAVIEST", "Sessions", "mean_transfer", "transfer_size"]
 
 BYTES = 1e6
 """Bytes per MB."""
+HEAVIEST = Smallest(1.01, "with a smaller shape no run is long enough for the mean", or_zero=False)
+"""Smallest shape of a Pareto distribution: 99 % of the times are below the mean already."""
 LARGEST = 1e9
 """Largest size of a transfer, packets (chosen: more than any run sends)."""
 
@@ -95,9 +98,9 @@ class Sessions(TrafficSource):
 
     mean_gap: Annotated[Seconds, Positive]
     """Mean time from the end of a transfer to the start of the next, or between two arrivals."""
-    mean_size: Annotated[float, Unit("MB", "mb"), Ge(0), Positive]
+    mean_size: Annotated[Megabytes, Positive]
     """Mean size of a transfer, in 1 000 000 bytes."""
-    shape: Annotated[Share, Gt(1)] = 1.5
+    shape: Annotated[Share, Gt(1), HEAVIEST] = 1.5
     """Shape of the sizes' Pareto distribution; above 1, so that the mean exists."""
     overlapping: bool = False
     """Whether sessions arrive independently and wait while another of the flow is active."""

@@ -37,7 +37,7 @@ def operating_points(
 
     Raises:
         InvalidInput: for a class that starts after the end.
-        SolveFailed: where the run would take too much memory.
+        TooLarge: where the run would take too much memory or time.
 
     >>> import vegasfluid as vf
     >>> link = vf.Link(1000.0, 200, vf.Red(min_thresh=50, max_thresh=150))

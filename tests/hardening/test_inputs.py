@@ -1,0 +1,109 @@
+"""Every command on models that once ended in a traceback, a hang or a wrong number (inputs/)."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.paths import ROOT
+from vegasfluid.cli.app import run_app
+
+INPUTS = sorted((ROOT / "tests" / "hardening" / "inputs").glob("*.toml"))
+RUNS = {
+    "fluid_464GB",
+    "fluid_buffer_1e9",
+    "nultitle",
+    "num_density_over_a4fd8765",
+    "num_fluid_over_0e0a5c90",
+    "num_fluid_over_73f1d623",
+    "recommend_20000_flows",
+    "sw",
+    "sweep_class_dotdot",
+    "ctrl_c_ignored_packets",
+}
+"""Inputs that are valid models now; the others are refused when they are read."""
+LONGEST = 120
+"""Seconds after which a command counts as hanging; it takes a few, and more on a busy machine."""
+
+VALID = [pytest.param(path, marks=pytest.mark.slow) for path in INPUTS if path.stem in RUNS]
+REFUSED = [path for path in INPUTS if path.stem not in RUNS]
+EITHER = [*REFUSED, *VALID]
+SHORT = [case for case in EITHER if "ctrl_c_ignored_packets" not in str(case)]
+"""Inputs without the one that may take long: its fluid run has 5e7 steps."""
+FORMATS = ["linux", "freebsd", "ns2", "ns3"]
+
+
+def case(path: Path) -> str:
+    return path.stem
+
+
+@pytest.fixture(autouse=True)
+def time_limit() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"no answer within {LONGEST} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(LONGEST)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Exit status and standard output; a refusal is one printable line and status 2."""
+    status = run_app([*arguments])
+    output, errors = capsys.readouterr()
+    assert status in (0, 2, 3), errors
+    if status == 2:
+        assert errors.startswith("vegasfluid: ")
+        assert errors.count("\n") == 1
+        assert len(errors) < 500
+    text = output + errors
+    assert all(c.isprintable() or c in "\n\t" for c in text)
+    return status, output
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """All numbers in a JSON document; NaN for null."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from numbers(part)
+    elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield math.nan if value is None else value
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=case)
+def test_check(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _ = answer(capsys, "check", str(path))
+    assert status == (0 if path.stem in RUNS else 2)
+
+
+@pytest.mark.parametrize("engine", ["packets", "fluid", "density"])
+@pytest.mark.parametrize("path", SHORT, ids=case)
+def test_simulate(path: Path, engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, output = answer(capsys, "simulate", str(path), "--engine", engine, "--json")
+    if status == 0:
+        document = json.loads(output)
+        assert all(map(math.isfinite, numbers([document["classes"], document["links"]])))
+        for link in document["links"].values():
+            assert 0 <= link["utilisation"] <= 1 + 1e-9
+            assert 0 <= link["drop_share"] <= 1
+
+
+@pytest.mark.parametrize("path", SHORT, ids=case)
+def test_recommend(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, output = answer(capsys, "recommend", str(path), "--runs", "2", "--json")
+    if status != 2:
+        assert math.isfinite(json.loads(output)["parameters"]["alpha"])
+
+
+@pytest.mark.parametrize("system", FORMATS)
+@pytest.mark.parametrize("path", EITHER, ids=case)
+def test_export(path: Path, system: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "export", str(path), "--format", system)

@@ -1,0 +1,114 @@
+"""Memory of runs: estimated before they begin, and shared by runs in parallel threads.
+
+All runs of the process together may use half of the machine's memory. A run that does not fit
+beside the others waits for them; one that would never fit is refused before it begins.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vegasfluid.errors import TooLarge
+from vegasfluid.limits import short_number
+
+__all__ = ["allowed_memory", "require_memory", "reserved"]
+
+GIB = 2**30
+"""Bytes in a GiB."""
+PART = 0.5
+"""Part of the machine's memory that runs may use (chosen: leaves room for everything else)."""
+UNKNOWN = 8 * GIB
+"""Memory that is assumed where the system does not report it, bytes."""
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+"""File with the memory limit of the container, bytes, or the word max."""
+
+_released = threading.Condition()
+"""Notified when a run ends."""
+_in_use = {"bytes": 0.0}
+"""Memory of the present runs, bytes; changed while `_released` is held."""
+
+
+def allowed_memory() -> float:
+    """Memory that all runs of this process may use together, bytes: half of the machine's.
+
+    The machine's memory is the smallest of its physical memory, the limit of its container, and
+    the limit of the process (`ulimit -v`).
+    """
+    return PART * min([_physical_memory(), *_limits()])
+
+
+def _physical_memory() -> float:
+    """Physical memory of the machine, bytes; 8 GiB where the system does not report it."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # on Windows
+        return UNKNOWN
+
+
+def _limits() -> Iterator[float]:
+    """Yield the memory limits of the container and of the process, bytes, where there are any."""
+    try:
+        text = CONTAINER_LIMIT.read_text().strip()
+    except OSError:
+        text = ""
+    if text.isdigit():
+        yield float(text)
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        yield float(limit)
+
+
+def require_memory(needed: float, what: str, remedy: str) -> None:
+    """Check before a computation that it may use the memory that it needs.
+
+    Args:
+        needed: estimated memory, bytes.
+        what: the computation, for the error message, such as `the packet run`.
+        remedy: what to change in the model, for the error message.
+
+    Raises:
+        TooLarge: if it needs more than half of the machine's memory.
+    """
+    allowed = allowed_memory()
+    if needed > allowed:
+        raise TooLarge(
+            f"{what} would take {_gib(needed)} GiB of memory, more than {_gib(allowed)} GiB, "
+            f"half of this machine's; {remedy}."
+        )
+
+
+def _gib(size: float) -> str:
+    """A size given in bytes as text in GiB, with at most three digits after the point."""
+    return f"{size / GIB:.1f}" if 0.1 < size / GIB < 1000 else short_number(size / GIB)
+
+
+@contextmanager
+def reserved(needed: float, what: str, remedy: str) -> Iterator[None]:
+    """Context of a computation that needs memory; waits until other threads leave enough.
+
+    Args:
+        needed: estimated memory, bytes.
+        what: the computation, for the error message.
+        remedy: what to change in the model, for the error message.
+
+    Raises:
+        TooLarge: if it needs more than half of the machine's memory.
+    """
+    require_memory(needed, what, remedy)
+    with _released:
+        _released.wait_for(lambda: _in_use["bytes"] + needed <= allowed_memory())
+        _in_use["bytes"] += needed
+    try:
+        yield
+    finally:
+        with _released:
+            _in_use["bytes"] -= needed
+            _released.notify_all()

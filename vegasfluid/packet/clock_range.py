@@ -1,0 +1,100 @@
+"""Checks before a packet run: all its times fit its clock, and it ends within hours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from vegasfluid.errors import TooLarge
+from vegasfluid.limits import CLOCK, LATEST, short_number
+from vegasfluid.network import Flows, Network
+from vegasfluid.traffic.base import NO_LIMIT
+
+__all__ = ["check_run"]
+
+LATEST_ARRIVAL = 2.5e6
+"""Latest time, s, at which a packet sent during a run may arrive. A timer set then, up to 6.4e6 s
+(64 times the largest retransmission timeout), is a 64-bit number of picoseconds."""
+MOST_EVENTS = 1e11
+"""Most packets and actions of applications in a run (chosen: hours of computing time)."""
+REPEATS = 4
+"""Packets sent for each one delivered by senders that respond to losses, at most (chosen)."""
+
+
+def check_run(network: Network, until: float) -> None:
+    """Check that all times of a packet run fit its clock, and that it does not take days.
+
+    Args:
+        network: the network.
+        until: simulated time, s.
+
+    Raises:
+        TooLarge: for a class whose packets may take too long for the clock, or more than 1e11
+            packets and actions of applications.
+    """
+    allowed = LATEST_ARRIVAL - LATEST
+    for name, longest in longest_round_trips(network):
+        if longest > allowed:
+            raise TooLarge(
+                f"flows.{name}: with full queues a round trip takes up to {short_number(longest)} "
+                f"s, more than {short_number(allowed)} s ({CLOCK}); simulate smaller buffers, "
+                "faster links or shorter delays."
+            )
+    for name in network.flows:
+        events = until * event_rate(network, name)
+        if events > MOST_EVENTS:
+            raise TooLarge(
+                f"flows.{name}: the run would have up to {short_number(events)} packets or actions "
+                f"of applications, more than {MOST_EVENTS:g}; simulate a shorter time, or fewer "
+                "or slower flows."
+            )
+
+
+def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:
+    """Yield each class with an upper bound on the time from a packet to its ACK, s.
+
+    It is the longest propagation delay before or after any event, with all queues on the path full
+    in both directions, jitter, the random delay of the sender and that of the ACK.
+    """
+    stages = list(network.stages())
+    ratio = max(1.0, network.ack_bytes / network.packet_bytes)
+    for name, flows in network.flows.items():
+        propagation = max(max(one.flows[name].propagation(one.links_of(name))) for one in stages)
+        waiting = sum(
+            (link.buffer + 1 + ratio) / link.capacity + link.jitter
+            for link in network.links_of(name)
+        )
+        service = 0.0 if flows.access is None else 2 * (1 + ratio) / flows.access
+        own = network.send_overhead(name) + flows.delayed_ack
+        yield name, propagation + 2 * waiting + service + own
+
+
+def event_rate(network: Network, name: str) -> float:
+    """Upper bound on the packets of a class and the actions of its applications, 1/s.
+
+    A sender that responds to losses sends a window per round trip, at most what its access link
+    carries, and all of them a few times what the links carry; others send what is offered.
+    """
+    flows = network.flows[name]
+    reliable = flows.law.rules.reliable
+    packets = application_rate(flows, network.packet_bytes)
+    if reliable:
+        packets = flows.max_window / min(network.base_rtts(name))
+    if flows.access is not None:
+        packets = min(packets, flows.access)
+    total = flows.count * packets
+    if reliable:
+        total = min(total, REPEATS * min(link.capacity for link in network.links_of(name)))
+    return total + flows.count * flows.traffic.action_rate(network.packet_bytes)
+
+
+def application_rate(flows: Flows, packet_bytes: int) -> float:
+    """Mean rate at which a flow's application offers packets of `packet_bytes` bytes, packets/s.
+
+    0 if the traffic source does not define it.
+    """
+    rate = flows.traffic.rate_limit(packet_bytes)
+    if rate < NO_LIMIT:
+        return rate
+    size = flows.traffic.mean_transfer_size(packet_bytes)
+    return size * flows.traffic.arrival_rate(0.0) if math.isfinite(size) else 0.0
