@@ -101,6 +101,14 @@ def test_in_another_thread_nothing_is_changed():
     assert interruption.SOCKETS == []
 
 
+def test_a_cleanup_may_stay(monkeypatch):
+    monkeypatch.setattr(interruption, "CLEANUPS", [])
+    interruption.at_every_interruption(list)
+    with interruption.at_interruption(dict):
+        assert [list, dict] == interruption.CLEANUPS
+    assert [list] == interruption.CLEANUPS
+
+
 def test_importing_the_command_line_changes_no_handler():
     code = (
         "import signal; before = signal.getsignal(signal.SIGINT); import vegasfluid.cli.app; "

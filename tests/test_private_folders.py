@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 import warnings
 from pathlib import Path
 
@@ -90,6 +91,15 @@ def test_one_warning_says_why(tmp_path, monkeypatch):
     jax_folder = caches.cache_folders()["jax"]
     assert f"other users can write to {jax_folder}" in str(warning.message)
     WARNED.discard(tmp_path)
+
+
+def test_a_signal_deletes_what_jax_may_not_have_finished(tmp_path):
+    for name, age in {"old-cache": 60.0, "new-cache": 0.0}.items():
+        (tmp_path / name).write_bytes(b"code")
+        os.utime(tmp_path / name, times=(time.time() - age,) * 2)
+    (tmp_path / "lanes").mkdir()
+    caches.delete_recent(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["lanes", "old-cache"]
 
 
 def test_lane_kernels_are_not_loaded_from_there(tmp_path, monkeypatch):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import time
+from functools import partial
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from vegasfluid.interruption import at_every_interruption
 from vegasfluid.private_folders import private_folder
 
 __all__ = [
@@ -18,6 +22,10 @@ __all__ = [
     "keep_compiled_equations",
     "usable_cache",
 ]
+
+
+WRITING_TIME = 2.0
+"""Age up to which a file of JAX's cache may be unfinished, s; writing one takes milliseconds."""
 
 
 def cache_root() -> Path:
@@ -50,6 +58,17 @@ def usable_cache(name: str) -> Path | None:
     return private_folder(cache_folders()[name])
 
 
+def delete_recent(folder: Path) -> None:
+    """Delete the files of a folder that were written in the last two seconds.
+
+    JAX writes in place, and never replaces a file that a signal left cut short.
+    """
+    for file in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if time.time() - file.stat().st_mtime < WRITING_TIME and file.is_file():
+                file.unlink()
+
+
 def keep_compiled_equations() -> None:
     """Make JAX cache all compiled equations on disk, in the folder `jax` of `cache_folders`.
 
@@ -61,6 +80,7 @@ def keep_compiled_equations() -> None:
     folder = usable_cache("jax")
     if folder is None:
         return
+    at_every_interruption(partial(delete_recent, folder))
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -17,7 +17,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-__all__ = ["at_interruption", "exit_at_signals", "interrupts_blocked", "print_now"]
+__all__ = [
+    "at_every_interruption",
+    "at_interruption",
+    "exit_at_signals",
+    "interrupts_blocked",
+    "print_now",
+]
 
 MESSAGES = {"SIGINT": "interrupted.", "SIGTERM": "terminated.", "SIGHUP": "the terminal is gone."}
 """Signals that end a command, and what is printed on standard error."""
@@ -37,6 +43,11 @@ def at_interruption(cleanup: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         CLEANUPS.remove(cleanup)
+
+
+def at_every_interruption(cleanup: Callable[[], object]) -> None:
+    """Let a signal that ends the command first call `cleanup`, from now on."""
+    CLEANUPS.append(cleanup)
 
 
 def exit_at_signals(program: str) -> None:

@@ -2,7 +2,12 @@
 
 Local workers are processes with one thread each. The setup and the averages of a run are Python
 code, which threads could not run in parallel. If a worker dies, the others continue; Dask replaces
-it and computes its chunk again.
+it and computes its chunk again. Plain pools of processes (concurrent.futures) break as a whole if
+one of them dies, and have no clusters; Dask's `processes` scheduler keeps no results until the end.
+
+A Dask scheduler and its workers unpickle what they receive, so whoever can talk to them can run
+code as this user. On one machine they therefore listen on the loopback interface only, with TLS
+certificates that are made for the sweep, and serve no web pages.
 """
 
 from __future__ import annotations
