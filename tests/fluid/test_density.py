@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 
 from tests.congestion.drawn import cubic_alone
+from tests.fluid.test_synchronised_losses import senders_with_losses
 from vegasfluid import (
     Cubic,
     Flows,
@@ -39,6 +40,7 @@ from vegasfluid.fluid.senders import LossSignals, SenderSignals
 from vegasfluid.fluid.simulate import to_dataset
 from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
 from vegasfluid.fluid.vector_field import VectorField
+from vegasfluid.fluid.window_mesh import WindowMesh
 
 MESH = make_mesh(500.0)
 NETWORK = Network(
@@ -262,3 +264,17 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     assert float(settled.shared.slow_start[0]) < 1e-6
     mean = float(jnp.sum(settled.growing * windows) / jnp.sum(settled.growing))
     assert mean == pytest.approx(cubic_alone(law, rtt, prob), rel=0.01)
+
+
+@pytest.mark.parametrize("synchronised", [0.0, 0.5, 1.0])
+def test_of_a_window_all_packets_but_one_are_clocked(synchronised: float) -> None:
+    """Chance hits the others, each alike; synchronised losses follow growth; by hand.
+
+    Of a window of 4, the part of its losses that follows growth is 3/4 on such queues.
+    """
+    kind = Density.of(Reno(), WindowMesh(MESH))
+    senders = senders_with_losses(synchronised)  # 0.5 losses/s, one in a million packets
+    cwnd, growth, rate, mean = (jnp.array([[value]]) for value in (4.0, 6.0, 1e5, 3.0))
+    found = kind.loss_event_rate(cwnd, growth, senders, rate, mean)
+    part = 0.75 * synchronised
+    assert float(found[0, 0]) == pytest.approx((1 - part) * 0.1 + part * 0.5 * 2)

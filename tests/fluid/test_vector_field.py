@@ -22,12 +22,12 @@ class Steady(NamedTuple):
 
     rates: np.ndarray
 
-    def __call__(self, times: Any, of: Any = None) -> Any:
-        return 0.0 * self.slope(times, of)
+    def __call__(self, times: Any, components: Any = None) -> Any:
+        return 0.0 * self.slope(times, components)
 
-    def slope(self, times: Any, of: Any = None) -> Any:
+    def slope(self, times: Any, components: Any = None) -> Any:
         rates = jnp.asarray(self.rates)
-        return rates if of is None else rates[of] + 0.0 * times
+        return rates if components is None else rates[components] + 0.0 * times
 
 
 def now(transfers: float, in_timeout: float) -> tuple[State, Observables, VectorField]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vegasfluid import Flows, Link, Network, Reno, Vegas
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
 from vegasfluid.tuning.parameters import (
+    RedParameter,
     dead_band,
     largest_alpha,
     smallest_alpha,
@@ -54,3 +55,19 @@ def test_every_buffer_on_the_way_may_hold_a_backlog():
     transmission = (1 + 40 / 1500) * (1 / 50 + 1 / 1000)
     pipe = 50 * (0.4 + transmission)
     assert largest_alpha(Network(links, {"reno": flows})) == pytest.approx(pipe + 80 + 30)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("min_thresh", 30.0, (30.0, 90.0, 0.1)),  # the spread stays
+        ("spread", 50.0, (20.0, 70.0, 0.1)),
+        ("max_drop", 0.3, (20.0, 80.0, 0.3)),
+    ],
+)
+def test_a_number_of_red_is_set_and_the_others_stay(field, value, expected):
+    link = Link(1000.0, 200, Red(20.0, 80.0, max_drop=0.1))
+    network = Network(link, {"reno": Flows(1, Reno(), base_rtt=0.1)})
+    red = RedParameter(field).with_value(network, value).link.aqm
+    assert (red.min_thresh, red.max_thresh, red.max_drop) == expected
+    assert RedParameter(field).value(RedParameter(field).with_value(network, value)) == value

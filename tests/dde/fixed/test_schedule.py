@@ -114,3 +114,13 @@ def test_what_is_saved_sees_the_time_of_its_state(longer):
         save=lambda t, y: jnp.stack([t, y[0]]),
     )
     np.testing.assert_allclose(solution.ys, np.stack([times, times], axis=1), atol=1e-13)
+
+
+@pytest.mark.parametrize(("turn", "steps"), [(0.9, 8), (1.0, 8), (1.01, 12), (2.3, 20)])
+def test_steps_are_not_longer_before_the_time_that_was_asked_for(turn, steps):
+    """By hand: the next whole number of longer steps, of four times 1/8."""
+    times = np.linspace(0.0, 3.0, 7)
+    schedule = anywhere(times, 0.125, 1.0, np.float64, longer_steps=(turn, 4))
+    assert int(np.sum(schedule.first.counts)) == steps
+    assert schedule.then is not None
+    assert int(np.sum(schedule.then.counts)) == (24 - steps) // 4
