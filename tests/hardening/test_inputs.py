@@ -36,6 +36,8 @@ REFUSED = [path for path in INPUTS if path.stem not in RUNS]
 EITHER = [*REFUSED, *VALID]
 SHORT = [case for case in EITHER if "ctrl_c_ignored_packets" not in str(case)]
 """Inputs without the one that may take long: its fluid run has 5e7 steps."""
+FAILS = {("num_density_over_a4fd8765", "density")}
+"""Runs whose equations leave their domain, which the engine reports (status 1, in one line)."""
 FORMATS = ["linux", "freebsd", "ns2", "ns3"]
 
 
@@ -59,8 +61,9 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
     """Exit status and standard output; a refusal is one printable line and status 2."""
     status = run_app([*arguments])
     output, errors = capsys.readouterr()
-    assert status in (0, 2, 3), errors
-    if status == 2:
+    failed = status == 1 and (Path(arguments[1]).stem, arguments[3]) in FAILS
+    assert failed or status in (0, 2, 3), errors
+    if status in (1, 2):
         assert errors.startswith("vegasfluid: ")
         assert errors.count("\n") == 1
         assert len(errors) < 500
