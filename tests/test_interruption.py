@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.paths import ROOT
+from tests.signals import end_of, start
 from vegasfluid import interruption
 
 PROGRAM = """
@@ -52,11 +53,8 @@ BODIES = {
 def started(folder: Path, body: str, *before: str) -> subprocess.Popen[str]:
     """A program that is in its body; `before` is in front of its command line."""
     (folder / "program.py").write_text(PROGRAM.replace("{body}", body))
-    process = subprocess.Popen(
+    process = start(
         [*before, sys.executable, str(folder / "program.py"), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
     )
     while not (folder / "ready").exists():
@@ -72,7 +70,7 @@ def started(folder: Path, body: str, *before: str) -> subprocess.Popen[str]:
 def test_a_signal_ends_the_program_at_once(tmp_path, body, name, status, message):
     process = started(tmp_path, BODIES[body])
     process.send_signal(getattr(signal, name))
-    out, err = process.communicate(timeout=60)
+    out, err = end_of(process)
     assert (process.returncode, out) == (status, "")
     assert err.splitlines()[0] == "begun"
     assert err.splitlines()[1].startswith(f"program: {message}")
@@ -88,8 +86,8 @@ def test_a_signal_that_the_program_was_started_to_ignore_stays_ignored(tmp_path)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=0.5)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=60) == 143
-    process.communicate()
+    end_of(process)
+    assert process.returncode == 143
 
 
 def test_in_another_thread_nothing_is_changed():

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.paths import ROOT
+from tests.signals import end_of, start
 from tests.sweep.small import ALPHA, MODEL
 from vegasfluid.modelfile import dumps
 
@@ -41,13 +42,10 @@ COMMANDS = {
 def begun(command: str, folder: Path) -> subprocess.Popen[str]:
     """A command that takes longer than a test, with an empty cache."""
     (folder / "long.toml").write_text(dumps(replace(MODEL, duration=1e6, warmup=1e5)))
-    return subprocess.Popen(
+    return start(
         [*COMMAND, *COMMANDS[command]],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "VEGASFLUID_CACHE_DIR": str(folder / "cache")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
         start_new_session=True,
     )
 
@@ -57,7 +55,7 @@ def check_end(process: subprocess.Popen[str], folder: Path, number: int, command
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, number)
     begin = time.monotonic()
-    out, err = process.communicate(timeout=60)
+    out, err = end_of(process)
     assert (process.returncode, out) == (128 + number, ""), err
     assert time.monotonic() - begin < 10  # on a busy machine; it takes some 0.1 s
     said = "interrupted." if number == signal.SIGINT else "terminated."

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.signals import start
 from tests.sweep.small import ALPHA, COMMAND, environment, files_of, finished, here, write_model
 from vegasfluid.cli.app import run_app
 from vegasfluid.sweep import open_sweep, runner
@@ -64,12 +65,9 @@ def undisturbed(asked, scheduler, tmp_path_factory):
 
 def begun(asked, path, *more):
     """A sweep that runs, in a process group of its own."""
-    return subprocess.Popen(
+    return start(
         [*COMMAND, *map(str, asked), "--out", path, *more],
         env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
         start_new_session=True,
     )
 
