@@ -112,7 +112,7 @@ def within_memory(parameter: Any) -> Any:
 def test_recommend(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, output = answer(capsys, "recommend", str(path), "--runs", "2", "--json")
     if status != 2:
-        assert math.isfinite(json.loads(output)["parameters"]["alpha"])
+        assert math.isfinite(json.loads(output)["recommended"]["alpha_packets"])
 
 
 @pytest.mark.parametrize("system", FORMATS)
