@@ -75,7 +75,7 @@ nitpick_ignore_regex = [
     # their classes as our sources import them, where an annotation is not evaluated
     (r"py:class", r"Array|ArrayLike|Axes|Bool|Float|Int32|PyTree|Gt|arb|float64|ndarray"),
     # what numpy.typing.ArrayLike and type aliases are made of
-    (r"py:class", r"_NestedSequence|_SupportsArray|_Buffer|_CallableGenericAlias"),
+    (r"py:class", r"_NestedSequence|_SupportsArray|_Buffer|_(CallableGeneric|Annotated)Alias"),
     # type variables and aliases of Any, private to a module
     (r"py:class", r"Real|Expression|Bound|Rate|vegasfluid\.discovery\.Kind"),
     # what `explore` makes an Explorer of
