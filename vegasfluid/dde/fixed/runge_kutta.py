@@ -103,7 +103,7 @@ def integrate(
     fault = end.fault
     if then is not None:
         # Unless save times are ends of steps, the last one is the time at which steps get longer.
-        parts = [ys if first.even is not None else ys[:-1]]
+        early = ys if first.even is not None else ys[:-1]
         end, ys = _integrate_stretch(
             problem._replace(grid=then.grid), _on_coarser_grid(problem, end, factor, then), then
         )
@@ -111,7 +111,7 @@ def integrate(
         scale = jnp.where(late, jnp.int32(factor), jnp.int32(1))
         fault = Fault(end.fault.code, end.fault.step * scale)
         end = end._replace(number=end.number * factor)
-        ys = jnp.concatenate([*parts, ys])
+        ys = jnp.concatenate([early, ys])
     fault = fault.note(Outcome.NOT_FINITE, _not_finite(end.y), end.number)
     return ys, fault
 
