@@ -104,7 +104,7 @@ def law_response(
 
 def group_response(group: FlowGroup, equilibrium: Equilibrium) -> WindowResponse:
     """The response of a group's window, of numbers and s."""
-    ack_every = 2 if group.flows.delayed_ack else 1
+    ack_every = 2 if group.flows.settings.delayed_ack else 1
     options, capacity = equilibrium.options, equilibrium.network.link.capacity
     found = drift_derivatives(group.flows.law, group.values, options.loss_process, ack_every)
     numbers = substitutions({**refined(found, group), "capacity": capacity})

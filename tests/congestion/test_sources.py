@@ -23,7 +23,6 @@ from vegasfluid.congestion.vegas import DIALECTS, Vegas
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Link, Network
-from vegasfluid.packet.initial_state import INITIAL_RTO
 
 FLOWS = Flows(1, Reno(), base_rtt=0.04)
 
@@ -141,9 +140,9 @@ def test_rerouting_defaults() -> None:
 
 def test_recoveries() -> None:
     # RFC 6582 is NewReno's; ns-3's TcpSocketBase has Sack true, Linux net.ipv4.tcp_sack 1.
-    assert (Reno().recovery, NewReno().recovery) == ("reno", "newreno")
+    assert (Reno().rules.recovery, NewReno().recovery) == ("reno", "newreno")
     for law in (Cubic, HighSpeed, Scalable):
-        assert law().recovery == "sack"
+        assert law().rules.recovery == "sack"
         with pytest.raises(InvalidInput, match=f"{law.__name__}: recovery must be one of reno, "):
             law(recovery="tahoe")
     for name in ("linux", "ns3"):
@@ -170,22 +169,9 @@ def test_red_defaults() -> None:
     assert law.wait is True
 
 
-def test_sender_defaults() -> None:
-    # ns-2.35, tcl/lib/ns-default.tcl: Agent/TCP set windowInit_ 1, set minrto_ 0.2.
-    assert FLOWS.initial_window == 1
-    assert FLOWS.min_rto == 0.2
-    # RFC 2988, section 2.1: until a sample is taken, RTO SHOULD be set to three seconds.
-    assert INITIAL_RTO == 3.0
-    # RFC 5681, section 3.1: the initial value of ssthresh SHOULD be set arbitrarily high.
-    assert FLOWS.initial_ssthresh == FLOWS.max_window == 1e5
-
-
-def test_packets_are_those_of_ethernet_and_acks_are_bare_headers() -> None:
-    network = Network(Link(1000.0, 10), {"one": FLOWS})
+def test_packets_are_those_of_ethernet() -> None:
     # RFC 894: the maximum length of an IP datagram sent over Ethernet is 1500 octets.
-    assert network.packet_bytes == 1500
-    # RFC 791, section 3.1, and RFC 793, section 3.1: 20 octets each without options.
-    assert network.ack_bytes == 20 + 20
+    assert Network(Link(1000.0, 10), {"one": FLOWS}).packet_bytes == 1500
 
 
 def sender(cwnd: float, **fields: float) -> SimpleNamespace:

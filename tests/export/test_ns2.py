@@ -252,7 +252,7 @@ def test_other_dialects_are_translated():
     ):
         scenario(spoken)
     text = scenario(spoken, points={"vegas": OperatingPoint(3.0, 20.0, 1e-3)})
-    assert "{window_ 100000 windowInit_ 1 minrto_ 0.2 overhead_ 0 ecn_ 1 v_alpha_ 6" in text
+    assert "{window_ 100000 windowInit_ 10 minrto_ 0.2 overhead_ 0 ecn_ 1 v_alpha_ 6" in text
     assert "translated from linux (alpha 18, beta 24, gamma 1)" in " ".join(text.split("\n# "))
 
 

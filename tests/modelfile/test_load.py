@@ -118,7 +118,7 @@ def test_the_smallest_model_takes_every_default() -> None:
         Link(capacity=1000.0, buffer=100.0), {"reno": Flows(3, Reno(), base_rtt=0.04)}
     )
     assert loads(SMALLEST) == Model(network, duration=10.0)
-    assert (network.packet_bytes, network.ack_bytes) == (1500, 40)
+    assert (network.packet_bytes, network.ack_bytes_of("reno")) == (1500, 40)
     assert network.flows["reno"].traffic == Bulk()
     assert network.link.aqm == DropTail()
 

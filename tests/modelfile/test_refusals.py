@@ -75,6 +75,8 @@ CASES = [
     ("buffer_packets = 33554", "buffer_packets = 0.5", "bottleneck.buffer_packets: must be at least 1, but is 0.5"),
     ("access_delay_ms = 1", "access_delay_ms = 1\ninitial_ssthresh_packets = 1", "flows.reno.initial_ssthresh_packets: must be at least 2, but is 1"),
     ("access_delay_ms = 1", "access_delay_ms = 1\nmin_rto_s = 0", "flows.reno.min_rto_s: must be above 0, but is 0"),
+    ("access_delay_ms = 1", 'access_delay_ms = 1\nhost = "windows"', 'flows.reno.host: must be one of linux, freebsd, ns2, ns3, textbook, but is "windows"'),
+    ("access_delay_ms = 1", "access_delay_ms = 1\nhost = true", "flows.reno.host: must be one of linux, freebsd, ns2, ns3, textbook, but is true"),
     ("count = 3\naccess", "count = 0\naccess", "flows.reno.count: must be at least 1, but is 0"),
     ("count = 3\naccess", "count = 3.0\naccess", "flows.reno.count: must be a whole number, but is 3.0"),
     ("count = 3\naccess", "count = true\naccess", "flows.reno.count: must be a whole number, but is true"),

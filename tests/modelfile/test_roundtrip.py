@@ -23,7 +23,7 @@ from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads
 from vegasfluid.modelfile.units import from_file_unit, to_file_unit
-from vegasfluid.network import Event, Flows, Link, Network, UniformStart
+from vegasfluid.network import HOSTS, Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms, unit_of
 from vegasfluid.traffic.bulk import Bulk
 from vegasfluid.traffic.cbr import Cbr
@@ -56,9 +56,9 @@ reds = st.builds(
 laws = st.one_of(
     st.builds(
         Reno,
-        recovery=st.sampled_from(["reno", "newreno", "sack"]),
-        byte_counting=st.booleans(),
-        validates=st.booleans(),
+        recovery=st.sampled_from([None, "reno", "newreno", "sack"]),
+        byte_counting=st.none() | st.booleans(),
+        validates=st.none() | st.booleans(),
     ),
     st.builds(Vegas, dialect=st.sampled_from(sorted(DIALECTS))),
     st.sampled_from(sorted(congestion_controls())).map(lambda name: congestion_controls()[name]()),
@@ -68,7 +68,7 @@ laws = st.one_of(
         beta=fractions,
         fast_convergence=st.booleans(),
         friendly=st.booleans(),
-        recovery=st.sampled_from(["reno", "newreno", "sack"]),
+        recovery=st.sampled_from([None, "reno", "newreno", "sack"]),
     ),
     st.builds(
         lambda low, more, **others: VegasRerouting(low, low + more, **others),
@@ -133,10 +133,13 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
         direction=draw(st.sampled_from(["forward", "reverse"])),
         path=draw(path if len(links) > 1 else st.none() | path),
         max_window=draw(st.floats(1, 1e6)),
-        initial_window=draw(st.floats(1, 100)),
-        initial_ssthresh=draw(st.floats(2, 1e6)),
-        min_rto=draw(times),
-        delayed_ack=draw(seconds),
+        host=draw(st.none() | st.sampled_from(sorted(HOSTS))),
+        initial_window=draw(st.none() | st.floats(1, 100)),
+        initial_ssthresh=draw(st.none() | st.floats(2, 1e6)),
+        min_rto=draw(st.none() | times),
+        initial_rto=draw(st.none() | times),
+        delayed_ack=draw(st.none() | seconds),
+        quick_acks=draw(st.none() | st.integers(0, 100)),
         send_overhead=draw(seconds),
         ecn=draw(st.booleans()),
         **propagation,

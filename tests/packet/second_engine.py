@@ -52,8 +52,8 @@ class Simulator:
 
     def __init__(self, network: Network, begin: InitialState, end: int) -> None:
         """Of `begin` only the random numbers and start times are used."""
-        self.network, self.end, self.order = network, end, count()
-        self.ratio = network.ack_bytes / network.packet_bytes
+        self.network = network = network.resolved()
+        self.end, self.order = end, count()
         self.two_way = bool(network.events) or any(link.jitter for link in network.links.values())
         self.two_way |= any(flows.direction == "reverse" for flows in network.flows.values())
         self.events: list[tuple[Any, ...]] = []

@@ -78,6 +78,7 @@ class Flow:
     def __init__(self, sim: Simulator, name: str, number: int, record: Any) -> None:
         self.sim, self.name, self.number = sim, name, number
         self.spec, self.dice = sim.network.flows[name], Dice(record)
+        self.host, self.ratio = self.spec.settings, sim.network.ack_size(name)
         self.lay_out(int(record["start"]), number - sim.first[name])
         self.state = self.fresh(int(record["start"]))
         self.began = dict(vars(self.state))
@@ -91,7 +92,7 @@ class Flow:
         self.sent = self.resent = self.dropped = self.delivered = 0
         self.expected, self.early, self.latest_early = 0, set[int](), -1
         self.held: int | None = None
-        self.quick_acks = self.spec.quick_acks
+        self.quick_acks = self.host.quick_acks
         self.echo, self.answer_seen = False, 0
         self.log: list[tuple[float, ...]] = []
         self.losses: list[tuple[float, ...]] = [(0, 0)]
@@ -110,11 +111,11 @@ class Flow:
         fields |= spec.traffic.packet_parameters(self.sim.network.packet_bytes)
         fields |= {"start": start, "app_at": start, "backoff": 1, "window_limited": 1}
         fields |= {
-            "rto": 3 * 10**12,
-            "min_rto": ps(spec.min_rto),
+            "rto": ps(self.host.initial_rto),
+            "min_rto": ps(self.host.min_rto),
             "recovery": spec.law.rules.recovery_number,
         }
-        fields |= {"cwnd": 1.0, "ssthresh": float(spec.initial_ssthresh)}
+        fields |= {"cwnd": 1.0, "ssthresh": float(self.host.initial_ssthresh)}
         fields |= {"acked_at": 0, "resent_at": 0, "least_rtt": 2**63 - 1}
         return SimpleNamespace(**fields, max_window=float(int(spec.max_window)), dice=self.dice)
 
@@ -131,10 +132,10 @@ class Flow:
         self.own = 2 * sum(link.delay for link in links)
         self.hop = max(spec.propagation(links)[index] - self.own, 0.0) / 4
         rate = 0.0 if spec.access is None else 1 / spec.access
-        self.access_service, self.access_ack = ps(rate), ps(sim.ratio * rate)
+        self.access_service, self.access_ack = ps(rate), ps(self.ratio * rate)
         self.access_free = self.exit_free = self.ready_at = 0
         self.return_delay = 2 * (ps(self.hop) + self.access_ack)
-        self.return_delay += sum(ps(link.delay) + ps(sim.ratio / link.capacity) for link in links)
+        self.return_delay += sum(ps(link.delay) + ps(self.ratio / link.capacity) for link in links)
         sim.schedule(start, APPLICATION, self.number)
 
     # The path.
@@ -193,8 +194,8 @@ class Flow:
         if not prompt and self.quick_acks:
             self.quick_acks -= 1
             prompt = True
-        if not prompt and self.held is None and self.spec.delayed_ack:
-            self.held = now + ps(self.spec.delayed_ack)
+        if not prompt and self.held is None and self.host.delayed_ack:
+            self.held = now + ps(self.host.delayed_ack)
             self.sim.schedule(self.held, HELD, self.number)
         else:
             self.send_ack(now)
@@ -210,7 +211,7 @@ class Flow:
 
     def send_ack(self, now: int) -> None:
         self.held, sim = None, self.sim
-        ack = Packet(self.expected, sim.ratio, 0, self.echo, self.block())
+        ack = Packet(self.expected, self.ratio, 0, self.echo, self.block())
         if sim.two_way:
             time = now + self.access_ack + self.hop_at(now)
             sim.schedule(time, ARRIVAL, self.number, self.turn, ack)
@@ -347,7 +348,7 @@ class Flow:
         if ack.marked:  # RFC 3168, section 6.1.2
             state.cwnd = min(state.cwnd, before)
         if first == state.opened:  # the first packet stands for the handshake
-            state.cwnd = float(self.spec.initial_window)
+            state.cwnd = float(self.host.initial_window)
         self.obey(action, now)
         if state.una == state.offered:
             self.spec.traffic.rules.on_finished(state, now)
@@ -392,7 +393,7 @@ class Flow:
         """A new connection: its numbers go on, but nothing is known but the law's parameters."""
         state, rules = self.state, self.spec.law.rules
         state.opened, self.timed = state.una, None
-        self.board.reordering, self.quick_acks = 3, self.spec.quick_acks
+        self.board.reordering, self.quick_acks = 3, self.host.quick_acks
         for name in {*CONNECTION, *rules.state} - {*rules.counters}:
             setattr(state, name, self.began[name])
         for name in (*rules.places, "recover"):

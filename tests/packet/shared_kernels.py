@@ -48,7 +48,7 @@ def idle_classes(classes: list[Flows], path: tuple[str, ...]) -> dict[str, Flows
         "start": IDLE,
         "path": path,
         "direction": max(flows.direction for flows in classes),
-        "delayed_ack": max(flows.delayed_ack for flows in classes),
+        "delayed_ack": max(flows.delayed_ack or 0.0 for flows in classes),
         "send_overhead": max(flows.send_overhead or 0.0 for flows in classes),
     }
     chosen = [*laws.values(), *sources.values()]

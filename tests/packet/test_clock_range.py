@@ -71,7 +71,7 @@ def test_the_longest_round_trip_counts_delays_and_full_queues() -> None:
     links = {"one": Link(10.0, 99, delay=0.5, jitter=0.1), "two": Link(20.0, 49, delay=0.25)}
     flows = Flows(1, Reno(), access_delay=1.0, path=("one", "two"))
     network = Network(links, {"a": flows}, 1000, 1000, (Event(1.0, "one", 3.5),))
-    ((_, longest),) = longest_round_trips(network)
+    ((_, longest),) = longest_round_trips(network.resolved())
     propagation = 4 * 1.0 + 2 * (3.5 + 0.25)
     queues = (99 + 2) / 10 + 0.1 + (49 + 2) / 20
     assert propagation + queues <= longest <= propagation + 2 * queues + 1

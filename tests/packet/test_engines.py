@@ -208,7 +208,8 @@ def test_kernels_do_not_share_the_names_of_their_functions() -> None:
     """One may come from the cache, compiled where the other was not: the linker must not mix."""
     link, names = Link(1000.0, 20), []
     for law in (Reno(), Cubic()):
-        rules = rules_of(Network(link, {"flow": Flows(1, law, base_rtt=0.05)}), counted=False)
+        network = Network(link, {"flow": Flows(1, law, base_rtt=0.05)}).resolved()
+        rules = rules_of(network, counted=False)
         inner = getclosurevars(compiled(rules)).nonlocals["kernel"].py_func.__globals__.values()
         names.append({f.py_func.__qualname__ for f in inner if hasattr(f, "py_func")})
     assert all(names)

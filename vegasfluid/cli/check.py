@@ -40,14 +40,15 @@ def run(name: str, *, as_json: bool) -> bool:
 def explain(model: Model) -> dict[str, Any]:
     """JSON entries that explain a model.
 
-    Bandwidth-delay product of the slowest link (packets), base RTTs (s) and flows by class, ranges,
-    assumptions and warnings.
+    Bandwidth-delay product of the slowest link (packets), base RTTs (s), flows and hosts by class,
+    ranges, assumptions and warnings.
     """
     network = model.network
     return {
         "bandwidth_delay_packets": network.bandwidth_delay(),
         "base_rtt_s": {name: network.mean_base_rtt(name) for name in network.flows},
         "flows": {name: flows.count for name, flows in network.flows.items()},
+        "hosts": hosts(network),
         "ranges": {
             number.name: {
                 **bounds.parameters(),
@@ -71,7 +72,8 @@ def show(model: Model, document: dict[str, Any]) -> None:
     for rows in (
         links_table(model.network),
         flows_table(model.network, document["base_rtt_s"]),
-        parameters_table(model.network),
+        hosts_table(document["hosts"]),
+        parameters_table(model.network.resolved()),
     ):
         out.print()
         out.print(rows)
@@ -89,6 +91,55 @@ def show(model: Model, document: dict[str, Any]) -> None:
         out.print(f"Warning: {warning}")
     out.print()
     show_next(after_check(document["model"], model.network))
+
+
+def hosts(network: Network) -> dict[str, dict[str, Any]]:
+    """JSON entries of what the hosts of each class do, by class; classes without ACKs are left out.
+
+    `host`, whether the model gives it (`given`), and the settings with their units in the keys
+    (packets, s, bytes).
+    """
+    entries = {}
+    for name, flows in network.resolved().flows.items():
+        if not flows.law.rules.reliable:
+            continue
+        host = flows.settings
+        entries[name] = {
+            "host": host.name,
+            "given": network.flows[name].host is not None,
+            "initial_window_packets": host.initial_window,
+            "initial_ssthresh_packets": host.initial_ssthresh,
+            "min_rto_s": host.min_rto,
+            "initial_rto_s": host.initial_rto,
+            "delayed_ack_s": host.delayed_ack,
+            "quick_acks": host.quick_acks,
+            "ack_bytes": network.ack_bytes_of(name),
+            "recovery": flows.law.rules.recovery,
+            "counts_acks": flows.law.counts_acks,
+        }
+    return entries
+
+
+def hosts_table(entries: dict[str, dict[str, Any]]) -> Table:
+    """Table of what the hosts of each class do; `entries` are those of `hosts`."""
+    columns = ("class", "host", "initial window", "ACKs", "ACK, bytes", "min RTO, s", "recovery")
+    rows = table(*columns, texts=["host", "ACKs", "recovery"])
+    for name, entry in entries.items():
+        acks = "each packet"
+        if entry["delayed_ack_s"]:
+            acks = f"delayed, {entry['delayed_ack_s'] * 1e3:g} ms"
+        if entry["delayed_ack_s"] and entry["quick_acks"]:
+            acks += f", after {entry['quick_acks']}"
+        rows.add_row(
+            name,
+            entry["host"],
+            f"{entry['initial_window_packets']:g}",
+            acks,
+            str(entry["ack_bytes"]),
+            f"{entry['min_rto_s']:g}",
+            entry["recovery"],
+        )
+    return rows
 
 
 def links_table(network: Network) -> Table:

@@ -12,6 +12,7 @@ from vegasfluid.cli.output import console, plain, print_json, table
 from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.modelfile.units import key_of
+from vegasfluid.network import Host
 from vegasfluid.quantities import Value, unit_of
 from vegasfluid.traffic import traffic_sources
 
@@ -42,8 +43,8 @@ def run(*, as_json: bool) -> None:
 def parameters(kind: type[Value]) -> list[dict[str, Any]]:
     """JSON entries of the parameters of a class `kind`, one for each field.
 
-    Name, key in a model file, internal unit, default (null where it depends on the Vegas dialect or
-    is required), and whether it is required.
+    Name, key in a model file, internal unit, default (null where it is the host's, depends on the
+    Vegas dialect or is required), and whether it is required.
     """
     entries = []
     for field in fields(kind):
@@ -111,5 +112,7 @@ def parameter_cells(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
     if parameter is None:
         return "", "", ""
     default = "required" if parameter["required"] else parameter["default"]
-    default = "depends on dialect" if default is None else default
+    if default is None:
+        is_of_host = parameter["name"] in {field.name for field in fields(Host)}
+        default = "that of the host" if is_of_host else "depends on dialect"
     return parameter["key"], plain(default), parameter["units"] or ""

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 from vegasfluid import smooth
 from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
@@ -110,6 +110,33 @@ class CongestionControl(Value):
 
     has_dead_band: ClassVar[bool] = False
     """Whether the window is constant for backlogs between the parameters `alpha` and `beta`."""
+
+    host_defaults: ClassVar[Mapping[str, Any]] = {}
+    """Values of parameters that are None where neither the flows nor their host determine them."""
+
+    @property
+    def counts_acks(self) -> bool:
+        """Whether growth after slow start depends on the number of ACKs, so that delayed ACKs
+        slow it down.
+        """
+        return True
+
+    @property
+    def usual_host(self) -> str | None:
+        """Name of the kind of host whose implementation this is; None: it may be on any host."""
+        return None
+
+    def on_host(self, host: Any) -> Self:
+        """Copy with the parameters that are None as on a host.
+
+        Args:
+            host: a `vegasfluid.network.hosts.Host`; its fields have the names of parameters.
+        """
+        names = [entry.name for entry in fields(self) if getattr(self, entry.name) is None]
+        values = {name: getattr(host, name) for name in names if hasattr(host, name)}
+        for name, value in values.items():
+            values[name] = self.host_defaults.get(name) if value is None else value
+        return replace(self, **values) if values else self
 
     @property
     def label(self) -> str:

@@ -169,6 +169,7 @@ class Cubic(EpochCongestionControl):
 
     name: ClassVar[str] = "cubic"
     sources: ClassVar[tuple[str, ...]] = ("RFC 9438", "Vardoyan, Hollot and Towsley, 2018")
+    host_defaults: ClassVar[Mapping[str, Any]] = {"recovery": "sack"}
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {
         "slow_start": (0.0, 1.0),
         "k": (0.0, math.inf),
@@ -184,12 +185,18 @@ class Cubic(EpochCongestionControl):
     """Give way to new flows: lower W_max if the window is smaller than at the loss before."""
     friendly: bool = True
     """Use no smaller window than standard TCP would (Reno-friendly region)."""
-    recovery: str = "sack"
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
+    recovery: str | None = None
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
+    host, sack without one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_recovery(self)
+
+    @property
+    def counts_acks(self) -> bool:
+        """Whether growth after slow start depends on the number of ACKs: it follows the time."""
+        return False
 
     def init(self, cwnd: Any, rtt: Any) -> CubicWindow:
         """Initial state: slow start with the window `cwnd` (packets); after it, K = 0 (4.10)."""
@@ -371,7 +378,7 @@ class Cubic(EpochCongestionControl):
                 "w_est": 0.0,
                 "cwnd_prior": 0.0,
             },
-            recovery=self.recovery,
+            recovery=self.recovery or "sack",
         )
 
     def packet_parameters(self) -> dict[str, float]:

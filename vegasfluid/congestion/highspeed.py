@@ -16,6 +16,7 @@ Sources:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -83,6 +84,7 @@ class HighSpeed(CongestionControl):
 
     name: ClassVar[str] = "highspeed"
     sources: ClassVar[tuple[str, ...]] = ("RFC 3649",)
+    host_defaults: ClassVar[Mapping[str, Any]] = {"recovery": "sack"}
 
     low_window: Annotated[Packets, Positive] = 38
     """Window up to which it behaves as standard TCP (Low_Window)."""
@@ -94,8 +96,9 @@ class HighSpeed(CongestionControl):
     """Loss probability at which the window is `high_window` (High_P)."""
     high_decrease: Annotated[Share, Positive, Le(0.5)] = 0.1
     """Fraction of the window `high_window` that a loss takes away (High_Decrease)."""
-    recovery: str = "sack"
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
+    recovery: str | None = None
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
+    host, sack without one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,7 +147,7 @@ class HighSpeed(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """The packet simulator's rules of RFC 3649, functions on a flow's record."""
-        return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
+        return PacketRules(increase_window, window_after_loss, recovery=self.recovery or "sack")
 
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rules read from the flow's record, by field name.

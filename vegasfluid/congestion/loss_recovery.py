@@ -102,12 +102,13 @@ Flow = Any
 
 
 def require_recovery(law: Any) -> None:
-    """Check that the parameter `recovery` of a congestion control is a name in `RECOVERIES`.
+    """Check that the parameter `recovery` of a congestion control is a name in `RECOVERIES`, or
+    None.
 
     Raises:
         InvalidInput: for any other name than reno, newreno and sack.
     """
-    if law.recovery not in RECOVERIES:
+    if law.recovery is not None and law.recovery not in RECOVERIES:
         allowed = "one of " + ", ".join(RECOVERIES)
         raise InvalidInput(type(law).__name__, "recovery", allowed, law.recovery)
 

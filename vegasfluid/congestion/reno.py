@@ -8,6 +8,7 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -54,17 +55,26 @@ class Reno(CongestionControl):
 
     name: ClassVar[str] = "reno"
     sources: ClassVar[tuple[str, ...]] = ("RFC 5681", "Misra, Gong and Towsley, SIGCOMM 2000")
+    host_defaults: ClassVar[Mapping[str, Any]] = {"recovery": "reno"}
 
-    recovery: str = "reno"
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
-    byte_counting: bool = False
-    """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux)."""
-    validates: bool = False
-    """Grow only while the window limits the sender, not the application (RFC 7661)."""
+    recovery: str | None = None
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
+    host, reno without one."""
+    byte_counting: bool | None = None
+    """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux); None: as the host
+    does, not without one."""
+    validates: bool | None = None
+    """Grow only while the window limits the sender, not the application (RFC 7661); None: as the
+    host does, not without one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_recovery(self)
+
+    @property
+    def counts_acks(self) -> bool:
+        """Whether growth after slow start depends on the number of ACKs: not with byte counting."""
+        return not self.byte_counting
 
     def growth(self, window: Window, signals: Signals) -> Window:
         """d(window)/dt, packets/s: one packet per ACK in slow start, 1/cwnd per ACK after it.
@@ -91,8 +101,11 @@ class Reno(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """The packet simulator's rules of RFC 5681, functions on a flow's record."""
-        return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
+        return PacketRules(increase_window, window_after_loss, recovery=self.recovery or "reno")
 
     def packet_parameters(self) -> dict[str, float]:
         """Switches that the packet rules read: `byte_counting` and `validates` as 0 or 1."""
-        return {"byte_counting": int(self.byte_counting), "validates": int(self.validates)}
+        return {
+            "byte_counting": int(bool(self.byte_counting)),
+            "validates": int(bool(self.validates)),
+        }

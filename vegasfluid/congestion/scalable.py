@@ -12,6 +12,7 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -67,6 +68,7 @@ class Scalable(CongestionControl):
 
     name: ClassVar[str] = "scalable"
     sources: ClassVar[tuple[str, ...]] = ("Kelly, ACM SIGCOMM CCR 33(2), 2003",)
+    host_defaults: ClassVar[Mapping[str, Any]] = {"recovery": "sack"}
 
     increase: Annotated[Share, Positive] = 0.01
     """Packets by which the window grows per ACK."""
@@ -74,8 +76,9 @@ class Scalable(CongestionControl):
     """Fraction of the window that a loss takes away."""
     legacy_window: Packets = 16
     """Window up to which it behaves as standard TCP; 0: never."""
-    recovery: str = "sack"
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
+    recovery: str | None = None
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
+    host, sack without one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +123,7 @@ class Scalable(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """The packet simulator's rules of Kelly's paper, functions on a flow's record."""
-        return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
+        return PacketRules(increase_window, window_after_loss, recovery=self.recovery or "sack")
 
     def packet_parameters(self) -> dict[str, float]:
         """Numbers that the packet rules read: `increase`, `legacy_window` (packets), `decrease`."""

@@ -163,6 +163,11 @@ class VegasRerouting(CongestionControl):
         require_ordered(self, "alpha", "beta")
 
     @property
+    def usual_host(self) -> str:
+        """Name of the kind of host whose implementation this is: `ns2`."""
+        return NS2.name
+
+    @property
     def plain(self) -> Vegas:
         """Vegas of ns-2 with the same alpha, beta, gamma and softness, but no route detection."""
         return Vegas(self.alpha, self.beta, self.gamma, dialect="ns2", softness=self.softness)

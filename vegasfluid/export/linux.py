@@ -70,7 +70,7 @@ def export_linux(model: Model, points: Points, seed: int) -> Exported:
     Raises:
         InvalidInput: for a congestion control or parameters that Linux does not support.
     """
-    network = model.network
+    network = model.network.resolved()
     vegas = vegas_parameters(SYSTEMS["linux"], network, points)
     parts: dict[str, list[str]] = {}
     for number, (name, flows) in enumerate(network.flows.items(), start=1):
@@ -134,7 +134,7 @@ def host_part(
     window = round(flows.max_window * packet_bytes)
     lines += comment(
         f"The model's windows end at {flows.max_window:g} packets ({window} bytes: see "
-        f"net.ipv4.tcp_wmem and tcp_rmem) and begin with {flows.initial_window:g} "
+        f"net.ipv4.tcp_wmem and tcp_rmem) and begin with {flows.settings.initial_window:g} "
         f"(Linux: 10; ip route ... initcwnd)."
     )
     return lines

@@ -131,6 +131,7 @@ def build_parameters(
         InvalidInput: for an unknown class in `base_rtt`.
     """
     register_values(network)
+    network = network.resolved()
     overrides = dict(base_rtt or {})
     for name in overrides:
         if name not in network.flows:
@@ -153,7 +154,6 @@ def build_parameters(
     structure = build_structure(network, tuple(groups_per_class), rtt_index)
     classes = network.flows.values()
     links = [*network.links.values()] * (2 if network.two_way else 1)
-    ack_size = network.ack_bytes / network.packet_bytes
     return FluidParameters(
         laws=tuple(flows.law for flows in classes),
         traffic=tuple(flows.traffic for flows in classes),
@@ -168,12 +168,26 @@ def build_parameters(
         ),
         aqm=tuple(link.aqm for link in links),
         propagation=stack(propagation_delays(network, structure, representatives)),
-        relative_size=stack([ack_size if hop.is_ack else 1.0 for hop in structure.hops]),
+        relative_size=stack(relative_sizes(network, structure, representatives)),
         delay_events=delay_events(network, structure, representatives),
         delay_bounds=DelayBounds(
             *(delay_bounds or (shortest_delay(network), longest_delay(network)))
         ),
     ), structure
+
+
+def relative_sizes(
+    network: Network, structure: FluidStructure, representatives: Sequence[tuple[str, int]]
+) -> list[float]:
+    """Size of a packet at each hop relative to a data packet: 1, or that of the class's ACKs.
+
+    Args:
+        network: the network.
+        structure: its hops.
+        representatives: class and number of a flow of each flow group.
+    """
+    sizes = [network.ack_size(name) for name, _ in representatives]
+    return [sizes[hop.group] if hop.is_ack else 1.0 for hop in structure.hops]
 
 
 def stack(values: Sequence[Number]) -> Any:
@@ -187,20 +201,20 @@ def class_values(flows: Flows, packet_bytes: int, base_rtt_override: Number) -> 
     """Parameters common to all flow groups of a class, by fields of `GroupParameters`.
 
     Args:
-        flows: the class.
+        flows: the class, with a host.
         packet_bytes: size of a packet, bytes.
         base_rtt_override: base RTT with which its senders start, s; negative: they measure it.
     """
-    traffic = flows.traffic
+    traffic, host = flows.traffic, flows.settings
     return {
         "access": NO_LIMIT if flows.access is None else flows.access,
-        "initial_window": flows.initial_window,
-        "initial_ssthresh": flows.initial_ssthresh,
+        "initial_window": host.initial_window,
+        "initial_ssthresh": host.initial_ssthresh,
         "max_window": flows.max_window,
-        "min_rto": flows.min_rto,
+        "min_rto": host.min_rto,
         "application_rate": traffic.rate_limit(packet_bytes),
         "transfer_size": traffic.mean_transfer_size(packet_bytes),
         "ecn_capable": float(flows.ecn and flows.law.rules.reliable),
-        "ack_every": 2.0 if flows.delayed_ack else 1.0,
+        "ack_every": 2.0 if host.delayed_ack else 1.0,
         "base_rtt_override": base_rtt_override,
     }

@@ -57,8 +57,11 @@ class Parameter:
         return key_of(OWNERS[self.group], self.field)
 
     def value(self, network: Network) -> Any:
-        """Value of the parameter in `network`, in the unit that ends its name."""
-        owner = getattr(network, self.group)[self.owner]
+        """Value of the parameter in `network`, in the unit that ends its name.
+
+        A value that the network leaves to a host is that of the host.
+        """
+        owner = getattr(network.resolved(), self.group)[self.owner]
         holder = owner if self.part is None else getattr(owner, self.part)
         return getattr(holder, self.field) / self.scale
 
@@ -153,7 +156,7 @@ def parameters(network: Network) -> dict[str, Parameter]:
     """All numeric parameters of a network by name, such as `bottleneck.buffer_packets`."""
     known: dict[str, Parameter] = {}
     for group, parts in PARTS.items():
-        for owner, owner_value in getattr(network, group).items():
+        for owner, owner_value in getattr(network.resolved(), group).items():
             for part in (None, *parts):
                 holder = owner_value if part is None else getattr(owner_value, part)
                 for field, key, scale in numbers_of(holder, network.packet_bytes):

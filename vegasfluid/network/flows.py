@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
-from vegasfluid.limits import Largest
+from vegasfluid.network.hosts import HOSTS, LARGEST_RTO, Host, HostName
 from vegasfluid.network.link import Link
 from vegasfluid.quantities import (
     Delay,
@@ -25,9 +25,6 @@ from vegasfluid.traffic.bulk import Bulk
 
 __all__ = ["Flows", "UniformStart"]
 
-LARGEST_RTO = Largest(1e5, "a timer may grow to 64 times as much, on a clock of 64 bits")
-"""Largest retransmission timeout before backoff, s (ns-2.35: `maxrto_`)."""
-
 
 @dataclass(frozen=True)
 class UniformStart(Value):
@@ -40,6 +37,8 @@ class UniformStart(Value):
 @dataclass(frozen=True)
 class Flows(Value):
     """A class of identical flows.
+
+    Fields that say so are those of the flows' `host` if they are None.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> Flows(5, Reno(), base_rtt=0.04).propagation([Link(1000.0, 100)])
@@ -66,16 +65,23 @@ class Flows(Value):
     """Names of the links that the flows cross, in the forward direction; None: the single link."""
     max_window: Annotated[Packets, Ge(1)] = 1e5
     """Largest window, packets: the advertised window or the send buffer."""
-    initial_window: Annotated[Packets, Ge(1)] = 1.0
-    """Initial congestion window, packets."""
-    initial_ssthresh: Annotated[Packets, Ge(2)] = 1e5
-    """Window at which the first slow start ends (the initial ssthresh), packets."""
-    min_rto: Annotated[Seconds, Positive, LARGEST_RTO] = 0.2
-    """Lower bound of the retransmission timeout, s."""
-    delayed_ack: Delay = 0.0
-    """Delayed-ACK timer of the receiver, s; 0: every packet is acknowledged at once."""
-    quick_acks: Annotated[int, Ge(0), Le(1_000_000_000)] = 0
-    """Packets at the start of a connection that are acknowledged at once (Linux: 16)."""
+    host: HostName | None = None
+    """Kind of the hosts at both ends, a name in `HOSTS`; None: that of the network's Vegas classes
+    (`Network.default_host`)."""
+    initial_window: Annotated[Packets, Ge(1)] | None = None
+    """Initial congestion window, packets; None: the host's."""
+    initial_ssthresh: Annotated[Packets, Ge(2)] | None = None
+    """Window at which the first slow start ends (the initial ssthresh), packets; None: the
+    host's."""
+    min_rto: Annotated[Seconds, Positive, LARGEST_RTO] | None = None
+    """Lower bound of the retransmission timeout, s; None: the host's."""
+    initial_rto: Annotated[Seconds, Positive, LARGEST_RTO] | None = None
+    """Retransmission timeout before the first round-trip sample, s; None: the host's."""
+    delayed_ack: Delay | None = None
+    """Delayed-ACK timer of the receiver, s; 0: every packet is acknowledged at once; None: the
+    host's."""
+    quick_acks: Annotated[int, Ge(0), Le(1_000_000_000)] | None = None
+    """Packets at the start of a connection that are acknowledged at once; None: the host's."""
     send_overhead: Delay | None = None
     """Maximum of the uniform random delay before each transmission, s; None: chosen by
     `Network.send_overhead`."""
@@ -86,6 +92,8 @@ class Flows(Value):
         super().__post_init__()
         if self.direction not in ("forward", "reverse"):
             raise InvalidInput("Flows", "direction", "forward or reverse", self.direction)
+        if self.host is not None and self.host not in HOSTS:
+            raise InvalidInput("Flows", "host", "one of " + ", ".join(HOSTS), self.host)
         if (self.base_rtt is None) == (self.access_delay is None):
             if self.base_rtt is None:
                 raise InvalidInput("Flows", "base_rtt", "given, or else access_delay", "missing")
@@ -100,6 +108,45 @@ class Flows(Value):
             if isinstance(value, tuple) and len(value) != self.count:
                 allowed = f"one value, or {self.count} values"
                 raise InvalidInput("Flows", name, allowed, f"{len(value)} values")
+
+    @property
+    def settings(self) -> Host:
+        """What the flows' hosts do: the values of `host`, or those that the flows have themselves.
+
+        It exists where the host is known, as in `Network.resolved`.
+        """
+        assert self.host is not None, "the host is known in Network.resolved() only"
+        return replace(HOSTS[self.host], **self.own_settings)
+
+    @property
+    def own_settings(self) -> dict[str, Any]:
+        """Values of fields of `Host` that the flows or their congestion control give themselves."""
+        names = [entry.name for entry in fields(Host) if entry.name != "name"]
+        return {
+            name: getattr(owner, name)
+            for owner in (self.law, self)
+            for name in names
+            if getattr(owner, name, None) is not None
+        }
+
+    def on_host(self, name: str) -> Flows:
+        """Copy of the flows on a host, unless they have one, with all values of that host.
+
+        Complete flows return themselves.
+
+        Args:
+            name: a name in `HOSTS`.
+        """
+        host = HOSTS[self.host or name]
+        values = {
+            entry.name: getattr(host, entry.name)
+            for entry in fields(Host)
+            if getattr(self, entry.name, 0) is None
+        }
+        law = self.law.on_host(host)
+        if self.host is not None and law is self.law and not values:
+            return self
+        return replace(self, host=host.name, law=law, **values)
 
     def propagation(self, links: Sequence[Link]) -> tuple[float, ...]:
         """Round-trip propagation delay of each flow, s; (flow,).

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le
@@ -12,8 +13,10 @@ from annotated_types import Ge, Le
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network.arguments import check_events, check_parts
+from vegasfluid.network.connections import check_connections
 from vegasfluid.network.event import Event
 from vegasfluid.network.flows import Flows
+from vegasfluid.network.hosts import HOSTS, TEXTBOOK
 from vegasfluid.network.link import Link
 from vegasfluid.quantities import Value, check_quantities, is_concrete
 
@@ -21,9 +24,6 @@ __all__ = ["SINGLE_LINK", "Network", "require_network"]
 
 SINGLE_LINK = "bottleneck"
 """Name of the link of a network that is given a single link without a name."""
-
-ROUNDING = 1e-12
-"""Tolerance for rounding in a sum of delays, s."""
 
 
 @dataclass(frozen=True, init=False)
@@ -34,7 +34,8 @@ class Network(Value):
         links: one link, or links by name.
         flows: classes of flows by name.
         packet_bytes: size of a data packet on the wire, bytes.
-        ack_bytes: size of an acknowledgement on the wire, bytes.
+        ack_bytes: size of all acknowledgements on the wire, bytes; None: that of the host of each
+            class.
         events: changes of delay during the run, in order of time.
 
     Raises:
@@ -44,7 +45,7 @@ class Network(Value):
     links: Mapping[str, Link]
     flows: Mapping[str, Flows]
     packet_bytes: Annotated[int, Ge(1), Le(65535)] = 1500
-    ack_bytes: Annotated[int, Ge(1), Le(65535)] = 40
+    ack_bytes: Annotated[int, Ge(1), Le(65535)] | None = None
     events: tuple[Event, ...] = ()
 
     def __init__(
@@ -52,7 +53,7 @@ class Network(Value):
         links: Link | Mapping[str, Link],
         flows: Mapping[str, Flows],
         packet_bytes: int = 1500,
-        ack_bytes: int = 40,
+        ack_bytes: int | None = None,
         events: tuple[Event, ...] = (),
     ) -> None:
         named = {SINGLE_LINK: links} if isinstance(links, Link) else links
@@ -63,77 +64,7 @@ class Network(Value):
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, name, value)
         check_quantities(self)
-        self._check_connections()
-
-    def _check_connections(self) -> None:
-        """Check that the paths, base RTTs and events of all classes fit the links.
-
-        Raises:
-            InvalidInput: for no links or flows, a missing, empty or unknown path, a base RTT below
-                the
-                delay of the links, or events that are invalid or not in order of time.
-        """
-        if not self.links:
-            raise InvalidInput("Network", "links", "at least one link", "none")
-        if not self.flows:
-            raise InvalidInput("Network", "flows", "at least one class of flows", "none")
-        for name, flows in self.flows.items():
-            if flows.path == ():
-                raise InvalidInput(f"flows.{name}", "path", "at least one link", "none")
-            if flows.path is None and len(self.links) > 1:
-                allowed = "given where there are several links"
-                raise InvalidInput(f"flows.{name}", "path", allowed, "missing")
-            for link in flows.path or ():
-                if link not in self.links:
-                    known = "one of " + ", ".join(self.links)
-                    raise InvalidInput(f"flows.{name}", "path", known, link)
-            self._check_round_trip(f"flows.{name}", "base_rtt", flows, self.links_of(name))
-        for index, event in enumerate(self.events):
-            self._check_event(f"events[{index}]", event)
-            previous = self.events[index - 1].at if index else event.at
-            if event.at < previous:
-                allowed = f"at least {previous:g}, the time of the previous event"
-                raise InvalidInput(f"events[{index}]", "at", allowed, event.at)
-
-    def _check_round_trip(
-        self, whose: str, given_as: str, flows: Flows, links: Sequence[Link]
-    ) -> None:
-        """Check that each flow's round-trip propagation delay is at least twice that of its links.
-
-        Args:
-            whose: the table that the value belongs to, for the error message.
-            given_as: the key that gives the value, for the error message.
-            flows: the class.
-            links: the links of its path.
-
-        Raises:
-            InvalidInput: for a shorter round trip.
-        """
-        least, rtts = 2 * sum(link.delay for link in links), flows.propagation(links)
-        if all(map(is_concrete, (least, *rtts))) and min(rtts) < least - ROUNDING:
-            allowed = f"at least twice the delay of its links ({least:g} s)"
-            raise InvalidInput(whose, given_as, allowed, min(rtts))
-
-    def _check_event(self, whose: str, event: Event) -> None:
-        """Check that an event names a link and a class, and leaves a possible round trip.
-
-        Args:
-            whose: the event's table, for the error message.
-            event: the event.
-
-        Raises:
-            InvalidInput: for an unknown name, or a base RTT below that of the links.
-        """
-        if event.link != "access" and event.link not in self.links:
-            known = "access or one of " + ", ".join(self.links)
-            raise InvalidInput(whose, "link", known, event.link)
-        if event.flows is not None and event.flows not in self.flows:
-            raise InvalidInput(whose, "flows", "one of " + ", ".join(self.flows), event.flows)
-        if event.link == "access":
-            for name in self.flows if event.flows is None else (event.flows,):
-                if self.flows[name].base_rtt is not None:
-                    changed = replace(self.flows[name], base_rtt=event.delay)
-                    self._check_round_trip(whose, "delay", changed, self.links_of(name))
+        check_connections(self)
 
     @property
     def link(self) -> Link:
@@ -145,6 +76,46 @@ class Network(Value):
         if len(self.links) != 1:
             raise InvalidInput("Network", "links", "one link here", f"{len(self.links)} links")
         return next(iter(self.links.values()))
+
+    @property
+    def default_host(self) -> str:
+        """Name of the host of classes that give none: that of the network's Vegas classes.
+
+        `textbook` where there is no Vegas class, or where their dialects differ.
+        """
+        hosts = {flows.law.usual_host for flows in self.flows.values()} - {None}
+        return (hosts.pop() if len(hosts) == 1 else None) or TEXTBOOK.name
+
+    def resolved(self) -> Network:
+        """Network with the same behaviour in which every class has a host and all of its values.
+
+        The simulators and analyses read this network. A network that is complete returns itself.
+
+        >>> from vegasfluid import Reno, Vegas
+        >>> flows = {"a": Flows(1, Reno(), base_rtt=0.1), "b": Flows(1, Vegas(), base_rtt=0.1)}
+        >>> complete = Network(Link(1000.0, 100), flows).with_law("b", Vegas(dialect="linux"))
+        >>> [complete.resolved().flows[name].initial_window for name in flows]
+        [10, 10]
+        """
+        return self._resolved
+
+    @cached_property
+    def _resolved(self) -> Network:
+        """Value of `resolved`, computed once."""
+        host = self.default_host
+        complete = {name: flows.on_host(host) for name, flows in self.flows.items()}
+        same = all(complete[name] is flows for name, flows in self.flows.items())
+        return self if same else replace(self, flows=complete)
+
+    def ack_bytes_of(self, flows: str) -> int:
+        """Size of an acknowledgement of class `flows` on the wire, bytes."""
+        if self.ack_bytes is not None:
+            return self.ack_bytes
+        return self.resolved().flow_class(flows).settings.ack_bytes
+
+    def ack_size(self, flows: str) -> float:
+        """Size of an acknowledgement of class `flows`, relative to a data packet."""
+        return self.ack_bytes_of(flows) / self.packet_bytes
 
     def links_of(self, flows: str) -> tuple[Link, ...]:
         """Links on the path of the class named `flows`, in order of their forward direction."""
@@ -251,6 +222,25 @@ class Network(Value):
         return max(times, default=0.0)
 
     def assumptions(self) -> list[str]:
+        """Sentences on what a model leaves open: hosts, and the send overheads (ms) of packet runs.
+
+        Hosts are mentioned where they differ from the textbook.
+        """
+        return [*self._assumed_hosts(), *self._assumed_overheads()]
+
+    def _assumed_hosts(self) -> list[str]:
+        """A sentence on the classes that get the host of the Vegas classes."""
+        host = HOSTS[self.default_host]
+        names = [name for name, flows in self.flows.items() if flows.host is None]
+        if not names or replace(host, name=TEXTBOOK.name) == TEXTBOOK:
+            return []
+        return [
+            f"{', '.join(names)}: the end hosts are those of the Vegas dialect, {host.name}, with "
+            f"an initial window of {host.initial_window:g} packets and ACKs delayed up to "
+            f"{host.delayed_ack * 1e3:g} ms (host)."
+        ]
+
+    def _assumed_overheads(self) -> list[str]:
         """Sentences on the send overheads (ms) that packet runs use where the model gives none."""
         delayed: dict[float, list[str]] = {}
         for name, flows in self.flows.items():
@@ -292,7 +282,7 @@ class Network(Value):
         Propagation, and the transmission time of a packet and its ACK on every link of the path.
         """
         chosen, links = self.flow_class(flows), self.links_of(flows)
-        size = 1 + self.ack_bytes / self.packet_bytes
+        size = 1 + self.ack_size(flows)
         transmission = sum(size / link.capacity for link in links)
         transmission += 0.0 if chosen.access is None else 2 * size / chosen.access
         delays = chosen.propagation(links)

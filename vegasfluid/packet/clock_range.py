@@ -32,7 +32,7 @@ def check_run(network: Network, until: float) -> None:
         TooLarge: for a class whose packets may take too long for the clock, or more than 1e11
             packets and actions of applications.
     """
-    allowed = LATEST_ARRIVAL - LATEST
+    network, allowed = network.resolved(), LATEST_ARRIVAL - LATEST
     for name, longest in longest_round_trips(network):
         if longest > allowed:
             raise TooLarge(
@@ -57,15 +57,15 @@ def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:
     in both directions, jitter, the random delay of the sender and that of the ACK.
     """
     stages = list(network.stages())
-    ratio = max(1.0, network.ack_bytes / network.packet_bytes)
     for name, flows in network.flows.items():
+        ratio = max(1.0, network.ack_size(name))
         propagation = max(max(one.flows[name].propagation(one.links_of(name))) for one in stages)
         waiting = sum(
             (link.buffer + 1 + ratio) / link.capacity + link.jitter
             for link in network.links_of(name)
         )
         service = 0.0 if flows.access is None else 2 * (1 + ratio) / flows.access
-        own = network.send_overhead(name) + flows.delayed_ack
+        own = network.send_overhead(name) + flows.settings.delayed_ack
         yield name, propagation + 2 * waiting + service + own
 
 

@@ -20,10 +20,6 @@ from vegasfluid.traffic.bulk import ENDLESS
 
 __all__ = ["InitialState", "initial_state"]
 
-INITIAL_RTO = 3.0
-"""Retransmission timeout before the first round-trip sample, s (RFC 2988, section 2; ns-2's
-`rtxcur_init_`)."""
-
 INITIAL_REORDERING = 3
 """Later packets that must arrive before a packet counts as lost (RFC 6675, DupThresh)."""
 
@@ -93,7 +89,7 @@ def features_of(network: Network, counted: bool) -> Features:
         REORDERING=reordering,
         JITTER=jitter,
         DELAY_EVENTS=bool(network.events),
-        DELAYED_ACKS=any(flows.delayed_ack > 0 for flows in classes),
+        DELAYED_ACKS=any(flows.settings.delayed_ack > 0 for flows in classes),
         SACK_BLOCKS=any(flows.law.rules.recovery == "sack" for flows in classes),
         ECN=any(link.aqm.marks for link in links),
         APP_LIMITED=any(not flows.traffic.endless for flows in classes),
@@ -120,7 +116,7 @@ def fill_path(records: np.ndarray, network: Network, name: str) -> None:
     They follow from the access links and the links of the path.
     """
     flows, links = network.flows[name], network.links_of(name)
-    ratio = network.ack_bytes / network.packet_bytes
+    ratio = network.ack_size(name)
     service = 0.0 if flows.access is None else 1 / flows.access
     access = network.access_delays(name)
     acks = ratio * (2 * service + sum(1 / link.capacity for link in links))
@@ -130,7 +126,7 @@ def fill_path(records: np.ndarray, network: Network, name: str) -> None:
     records["access_delay"] = [picoseconds(delay) for delay in access]
     records["return_delay"] = [picoseconds(back + 2 * delay + acks) for delay in access]
     records["overhead"] = picoseconds(network.send_overhead(name))
-    records["ack_delay"] = picoseconds(flows.delayed_ack)
+    records["ack_delay"] = picoseconds(flows.settings.delayed_ack)
 
 
 def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_bytes: int) -> None:
@@ -142,17 +138,17 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
         starts: start times of its flows, s.
         packet_bytes: size of a packet, bytes.
     """
-    rules, bulk = flows.law.rules, flows.traffic.endless
+    rules, bulk, host = flows.law.rules, flows.traffic.endless, flows.settings
     records["start"] = [picoseconds(start) for start in starts]
-    records["rto"] = picoseconds(INITIAL_RTO)
+    records["rto"] = picoseconds(host.initial_rto)
     records["deadline"] = records["start"] + records["rto"] if bulk else NEVER
     records["offered"] = ENDLESS if bulk else 0
     records["app_at"] = NEVER if bulk else records["start"]
     records["delack_deadline"] = NEVER
-    records["min_rto"] = picoseconds(flows.min_rto)
-    records["cwnd"], records["initial_window"] = 1.0, flows.initial_window
-    records["ssthresh"] = flows.initial_ssthresh
-    records["quick_acks"] = flows.quick_acks
+    records["min_rto"] = picoseconds(host.min_rto)
+    records["cwnd"], records["initial_window"] = 1.0, host.initial_window
+    records["ssthresh"] = host.initial_ssthresh
+    records["quick_acks"] = host.quick_acks
     records["max_window"] = int(flows.max_window)
     records["backoff"] = records["window_limited"] = 1
     records["timed_seq"] = -1
@@ -207,7 +203,7 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
     """
     paths = [hop_queues(network, name, rules.features) for name in network.flows]
     most = max(len(data) + len(acks) for data, acks in paths)
-    ratio = network.ack_bytes / network.packet_bytes
+    ratios = [network.ack_size(name) for name in network.flows]
     links = list(network.links.values())
     by_class = np.zeros((len(paths), most), layout(rules)["hops"])
     by_class["next_arrival"], by_class["link"] = NEVER, NO_QUEUE
@@ -216,7 +212,7 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
             if number == NO_QUEUE:
                 continue
             hop, link = by_class[index, i], links[number % len(links)]
-            hop["link"], hop["relative_size"] = number, 1.0 if i < len(data) else ratio
+            hop["link"], hop["relative_size"] = number, 1.0 if i < len(data) else ratios[index]
             hop["service"] = picoseconds(hop["relative_size"] / link.capacity)
             hop["propagation"] = picoseconds(link.delay)
             hop["jitter"] = picoseconds(link.jitter)
@@ -269,7 +265,7 @@ def rules_of(network: Network, counted: bool) -> Rules:
     """Packet rules and features that a network needs, for which the engine is compiled.
 
     Args:
-        network: the network.
+        network: the network, in which every class has a host.
         counted: whether arrivals are counted in bins.
     """
     classes = network.flows.values()
@@ -296,6 +292,7 @@ def initial_state(network: Network, seed: int, *, counted: bool = False) -> Init
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InvalidInput("simulate", "seed", "a whole number, at least 0", seed)
     start_seed, link_seed, flow_seed = np.random.SeedSequence(seed).spawn(3)
+    network = network.resolved()
     rules = rules_of(network, counted)
     flows, links = flow_records(network, rules, start_seed), link_records(network, rules)
     hops, ends = hop_records(network, rules)

@@ -51,7 +51,7 @@ def waiting_slot_count(network: Network, rules: Rules) -> int:
     """
     if not rules.features.TWO_WAY:
         return 1
-    smallest = min(1.0, network.ack_bytes / network.packet_bytes)
+    smallest = min(1.0, *(network.ack_size(name) for name in network.flows))
     longest = max(
         link.buffer / (smallest if link.aqm.counts_bytes else 1.0)
         for link in network.links.values()

@@ -77,9 +77,8 @@ def equilibrium_window(law: CongestionControl, loss_process: str = "meanfield") 
 def parameter_symbols(law: CongestionControl) -> tuple[tuple[str, Quantity], ...]:
     """Those parameters of a congestion control that are SymPy symbols, as quantities by name."""
     known = {quantity.symbol for quantity in SYMBOLS.values()}
-    values = (
-        sp.sympify(value) for value in law.parameters().values() if not isinstance(value, str)
-    )
+    given = law.parameters().values()
+    values = (sp.sympify(value) for value in given if not isinstance(value, str | None))
     free = sorted(set[Any]().union(*(value.free_symbols for value in values)) - known, key=str)
     return tuple((str(name), Quantity(name, "", f"of {law.name}")) for name in free)
 

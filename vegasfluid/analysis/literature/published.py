@@ -118,7 +118,7 @@ def class_states(equilibrium: Equilibrium) -> Iterator[ClassState]:
     It has the class's mean window (packets), mean RTT (s), and drop probability along its data
     path.
     """
-    network = equilibrium.network
+    network = equilibrium.network.resolved()
     _, structure = build_parameters(network)
     pass_prob = 1 - np.asarray(equilibrium.values.drop_prob)
     slices = dict(zip(network.flows, structure.class_slices, strict=True))
@@ -132,8 +132,8 @@ def class_states(equilibrium: Equilibrium) -> Iterator[ClassState]:
         path = Path(
             drop_prob=float(1 - np.prod(pass_prob[queues])),
             rtt=rtt,
-            rto=max(TIMEOUT_IN_ROUND_TRIPS * rtt, float(flows.min_rto)),
-            ack_every=2.0 if flows.delayed_ack and not byte_counting else 1.0,
+            rto=max(TIMEOUT_IN_ROUND_TRIPS * rtt, float(flows.settings.min_rto)),
+            ack_every=2.0 if flows.settings.delayed_ack and not byte_counting else 1.0,
             max_window=float(flows.max_window),
         )
         violated = ()

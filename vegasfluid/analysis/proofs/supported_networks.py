@@ -36,7 +36,7 @@ DEFAULT_LOSS_PROCESS = "meanfield"
 LARGEST_BETA = 0.9
 """CUBIC that keeps more of its window at a loss could have more losses a round trip in equilibrium
 than the fluid counts (`fluid.senders`: five)."""
-REQUIRED_VALUES = {"send_overhead": 0, "delayed_ack": 0, "direction": "forward"}
+REQUIRED_VALUES = {"send_overhead": 0, "direction": "forward"}
 """Fields of a flow class that the equilibrium equations do not model, with the required value."""
 PURPOSE = "to prove the number of equilibria"
 """What errors of `monotone_network` say that a value is required for."""
@@ -71,6 +71,7 @@ def fair_alpha_problem(
     """
     if tuned not in network.flows:
         raise InvalidInput("certificate", "tuned", "one of " + ", ".join(network.flows), tuned)
+    network = network.resolved()
     link = network.link
     if network.events:
         raise InvalidInput("certificate", "events", "none", f"{len(network.events)} events")
@@ -193,13 +194,16 @@ def competing_flows(network: Network, name: str) -> LossBasedFlows:
 
 
 def require_bulk(name: str, flows: Flows, purpose: str) -> None:
-    """Raise InvalidInput unless flows always have data to send and nothing delays their ACKs.
+    """Raise InvalidInput unless flows always have data and delayed ACKs do not slow them down.
 
     Args:
         name: name of the class.
-        flows: the class.
+        flows: the class, complete.
         purpose: end of the message, such as `for a certificate`.
     """
+    delayed_ack = flows.settings.delayed_ack
+    if delayed_ack and flows.law.counts_acks:
+        raise InvalidInput(f"flows.{name}", "delayed_ack", f"0 {purpose}", delayed_ack)
     for field, required in REQUIRED_VALUES.items():
         given = getattr(flows, field)
         if given not in (required, None):
@@ -279,6 +283,7 @@ def monotone_network(network: Network, options: FluidOptions) -> MonotoneNetwork
     for name in ("recovery", "timeouts", "whole_packets"):
         if getattr(options, name):
             raise InvalidInput("FluidOptions", name, f"False {PURPOSE}", True)
+    network = network.resolved()
     senders = [sender for name in network.flows for sender in senders_of(network, name, options)]
     groups_on_link = Counter(link for sender in senders for link in sender.route.path)
     links = [

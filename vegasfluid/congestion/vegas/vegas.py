@@ -122,6 +122,16 @@ class Vegas(CongestionControl):
         return DIALECTS[self.dialect]
 
     @property
+    def counts_acks(self) -> bool:
+        """Whether growth after slow start depends on the number of ACKs, as in some dialects."""
+        return self.implementation.steps_per_ack
+
+    @property
+    def usual_host(self) -> str:
+        """Name of the kind of host whose Vegas this is: `textbook` for the dialect brakmo."""
+        return self.dialect if self.dialect in ("ns2", "ns3", "linux") else "textbook"
+
+    @property
     def label(self) -> str:
         """Name for tables and plots, `vegas` with the dialect."""
         return f"{self.name}, {self.dialect}"

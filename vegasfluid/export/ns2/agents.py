@@ -57,17 +57,18 @@ def agent_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters])
 
     Args:
         name: name of the class.
-        flows: its congestion control and host settings.
+        flows: its congestion control and host settings, complete.
         parameters: alpha, beta and gamma for ns-2 (packets), by Vegas class.
 
     Raises:
         InvalidInput: for a congestion control or parameters that ns-2 does not support.
     """
     agent = equivalent(SENDERS, name, flows, "ns-2")(name, flows.law, parameters)
+    host = flows.settings
     variables = {
         "window_": flows.max_window,
-        "windowInit_": flows.initial_window,
-        "minrto_": flows.min_rto,
+        "windowInit_": host.initial_window,
+        "minrto_": host.min_rto,
         "overhead_": flows.send_overhead,
         "ecn_": int(flows.ecn),
     }
@@ -82,18 +83,18 @@ def receiver_of(name: str, flows: Flows, agent: Agent) -> tuple[str, dict[str, s
 
     Args:
         name: name of the class, for the error message.
-        flows: the class.
+        flows: the class, complete.
         agent: its sender and receiver without delayed ACKs.
 
     Raises:
         InvalidInput: for quick ACKs, which ns-2 does not support.
     """
-    variables = {"ts_echo_rfc1323_": "true"} if agent.control else {}
-    if not flows.delayed_ack or agent.sender == "Agent/UDP":
+    variables, host = {"ts_echo_rfc1323_": "true"} if agent.control else {}, flows.settings
+    if not host.delayed_ack or agent.sender == "Agent/UDP":
         return agent.receiver, variables
-    if flows.quick_acks:
-        raise InvalidInput(f"flows.{name}", "quick_acks", "0 for ns-2", flows.quick_acks)
-    return f"{agent.receiver}/DelAck", variables | {"interval_": tcl_number(flows.delayed_ack)}
+    if host.quick_acks:
+        raise InvalidInput(f"flows.{name}", "quick_acks", "0 for ns-2", host.quick_acks)
+    return f"{agent.receiver}/DelAck", variables | {"interval_": tcl_number(host.delayed_ack)}
 
 
 def reno(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:

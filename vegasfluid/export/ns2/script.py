@@ -7,6 +7,7 @@ from dataclasses import replace
 from vegasfluid.errors import Unsupported
 from vegasfluid.export.dialects import Points, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.hosts import Substitute, fit_hosts
 from vegasfluid.export.ns2.agents import Agent, agent_of, receiver_of
 from vegasfluid.export.ns2.body import BODY, COUNTING, SESSIONS
 from vegasfluid.export.ns2.queues import notes_of, queue_of
@@ -24,6 +25,21 @@ FAST = 1e12
 """Rate of an access link without a limit, bit/s (chosen)."""
 UNLIMITED = 1_000_000
 """Buffer of a queue without a limit, packets (chosen)."""
+HOSTS = {
+    "delayed_ack": Substitute(
+        0.0,
+        "In ns-2 each packet of {} is acknowledged, so that windows grow by packets; the model's "
+        "hosts delay ACKs and count the packets that they acknowledge.",
+    ),
+    "quick_acks": Substitute(0, ""),
+    "byte_counting": Substitute(False, ""),
+    "validates": Substitute(False, ""),
+}
+"""What ns-2 has instead of the settings of other hosts."""
+APPLICATION_NOTE = (
+    "In ns-2 the window of {} grows on every ACK, on the model's hosts only while it limits the "
+    "sender."
+)
 HEAD = """\
 # A scenario for ns-2.35, written by vegasfluid. Run it with: ns scenario.tcl [SEED]
 # It prints the mean goodput of a flow of each class after the warm-up, packets/s."""
@@ -44,17 +60,22 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
         InvalidInput: for a part of the model that ns-2 does not support.
         Unsupported: for a change of access delays that ns-2 does not support.
     """
-    network = model.network
+    network, host_notes = fit_hosts(model.network, HOSTS)
     vegas = vegas_parameters(SYSTEMS["ns2"], network, points)
     agents = {}
     for name, flows in network.flows.items():
         overhead = network.send_overhead(name)
         agents[name] = agent_of(name, replace(flows, send_overhead=overhead), vegas)
-    topology, notes = build_topology(network, "ns-2"), notes_of(network.links.values())
+    topology = build_topology(network, "ns-2")
+    notes = notes_of(network.links.values()) + host_notes + application_notes(model.network)
     traffic = {
         name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()
     }
-    lines = [HEAD, *header_comments(model, notes, vegas), *global_lines(model, topology, seed)]
+    lines = [
+        HEAD,
+        *header_comments(model, notes, vegas),
+        *global_lines(model, network, topology, seed),
+    ]
     lines += link_lines(network, topology)
     for number, (name, flows) in enumerate(network.flows.items()):
         lines += ["", *class_lines(network, number, name, topology, agents[name])]
@@ -64,6 +85,15 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
     sessions = SESSIONS if any(kind[0] == "sessions" for kind in traffic.values()) else ""
     text = "\n".join(lines) + "\n" + BODY + sessions + COUNTING
     return Exported("ns2", {"scenario.tcl": text}, vegas, notes)
+
+
+def application_notes(network: Network) -> tuple[str, ...]:
+    """Notes on classes whose hosts validate the window, where the application may limit them."""
+    return tuple(
+        APPLICATION_NOTE.format(name)
+        for name, flows in network.resolved().flows.items()
+        if flows.settings.validates and flows.law.rules.reliable and not flows.traffic.endless
+    )
 
 
 def tcl_list(words: list[str] | tuple[str, ...]) -> str:
@@ -76,9 +106,15 @@ def pairs(variables: dict[str, str]) -> str:
     return tcl_list([word for item in variables.items() for word in item])
 
 
-def global_lines(model: Model, topology: Topology, seed: int) -> list[str]:
-    """Script lines for packet headers, the simulator, times (s), sizes (bytes) and the seed."""
-    network = model.network
+def global_lines(model: Model, network: Network, topology: Topology, seed: int) -> list[str]:
+    """Script lines for packet headers, the simulator, times (s), sizes (bytes) and the seed.
+
+    Args:
+        model: the model.
+        network: its network with the hosts that ns-2 has.
+        topology: nodes of the links.
+        seed: seed of the random numbers.
+    """
     headers = "IP TCP Flags"
     if any(not flows.law.rules.reliable for flows in network.flows.values()):
         headers += " RTP"
@@ -91,7 +127,6 @@ def global_lines(model: Model, topology: Topology, seed: int) -> list[str]:
         "Agent/TCP set useHeaders_ false",
         f"Agent/TCP set packetSize_ {network.packet_bytes}",
         f"Agent/UDP set packetSize_ {network.packet_bytes}",
-        f"Agent/TCPSink set packetSize_ {network.ack_bytes}",
         "Agent/TCP set windowOption_ 1",
         "Agent/TCP set tcpTick_ 0.01",
         "",
@@ -141,10 +176,13 @@ def class_lines(
     if flows.direction == "reverse":
         enter, leave = leave, enter
     receiver, receiver_variables = receiver_of(name, flows, agent)
+    if agent.sender != "Agent/UDP":
+        receiver_variables["packetSize_"] = str(network.ack_bytes_of(name))
     control = [agent.control] if agent.control else []
     for key, value in agent.parameters.items():
         control += [key, str(value)]
-    has_ssthresh = flows.initial_ssthresh < flows.max_window and agent.sender != "Agent/UDP"
+    ssthresh = flows.settings.initial_ssthresh
+    has_ssthresh = ssthresh < flows.max_window and agent.sender != "Agent/UDP"
     rate = FAST
     if flows.access is not None:
         rate = bits_per_second(flows.access, network.packet_bytes)
@@ -161,7 +199,7 @@ def class_lines(
         "receiver": receiver,
         "receiver_settings": pairs(receiver_variables),
         "control": tcl_list(control),
-        "ssthresh": str(int(flows.initial_ssthresh) if has_ssthresh else 0),
+        "ssthresh": str(int(ssthresh) if has_ssthresh else 0),
     }
     return [f"set {key}({number}) {value}" for key, value in values.items()]
 

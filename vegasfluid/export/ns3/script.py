@@ -9,6 +9,7 @@ from typing import Any
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.dialects import Points, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.hosts import Substitute, fit_hosts
 from vegasfluid.export.ns3.body import BODY
 from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_of
 from vegasfluid.export.quoting import plain_text
@@ -21,8 +22,18 @@ from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_ns3"]
 
-HEADERS = 40
-"""Headers of IPv4 and TCP without options, bytes."""
+HEADERS, TIMESTAMPS = 40, 12
+"""Headers of IPv4 and TCP without options, and the option for timestamps, bytes."""
+LARGEST_SSTHRESH = 2**32 - 1
+"""Largest slow-start threshold of ns-3, bytes."""
+HOSTS = {
+    "quick_acks": Substitute(
+        0,
+        "ns-3 delays the ACKs of {} from the first packet; the model's hosts acknowledge the first "
+        "packets of a connection at once.",
+    )
+}
+"""What ns-3 has instead of the settings of other hosts."""
 FAST = "1000Gbps"
 """Rate of an access link without a limit (chosen)."""
 UNLIMITED = ("ns3::FifoQueueDisc", {"MaxSize": "1000000p"})
@@ -60,17 +71,21 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
     Raises:
         InvalidInput: for a part of the model that ns-3 does not support.
     """
-    network = model.network
+    network, host_notes = fit_hosts(model.network, HOSTS)
     vegas = vegas_parameters(SYSTEMS["ns3"], network, points)
     topology = build_topology(network, "ns-3")
     senders = {name: sender_of(name, flows, vegas) for name, flows in network.flows.items()}
-    phases = [PHASE_NOTE] if network.assumptions() else []
+    waits = (
+        network.send_overhead(name) > (network.flows[name].send_overhead or 0) for name in senders
+    )
+    phases = [PHASE_NOTE] if any(waits) else []
     differences = [note for sender in senders.values() for note in sender.notes]
-    notes = tuple(dict.fromkeys(differences + phases))
-    segment = network.packet_bytes - HEADERS
+    notes = tuple(dict.fromkeys([*differences, *phases, *host_notes]))
+    headers = HEADERS + TIMESTAMPS * has_timestamps(network)
+    segment = network.packet_bytes - headers
     if segment < 1:
         given = network.packet_bytes
-        raise InvalidInput("Network", "packet_bytes", f"above {HEADERS} for ns-3", given)
+        raise InvalidInput("Network", "packet_bytes", f"above {headers} for ns-3", given)
     defaults = {**socket_attributes(network, segment), **attributes_of(senders)}
     links = {name: link_entry(network, name, topology) for name in network.links}
     classes = [
@@ -99,11 +114,17 @@ def seconds(value: float) -> str:
     return f"{round(value * 1e9)}ns"
 
 
+def has_timestamps(network: Network) -> bool:
+    """Whether the ACKs of all classes are large enough for timestamps."""
+    classes = [name for name, flows in network.flows.items() if flows.law.rules.reliable]
+    return all(network.ack_bytes_of(name) >= HEADERS + TIMESTAMPS for name in classes)
+
+
 def socket_attributes(network: Network, segment: int) -> dict[str, str]:
     """ns-3's attributes of sockets as texts by name, one set for all classes.
 
     Args:
-        network: host settings of all classes.
+        network: host settings of all classes, complete.
         segment: packet size without headers, bytes.
 
     Raises:
@@ -111,19 +132,20 @@ def socket_attributes(network: Network, segment: int) -> dict[str, str]:
     """
     attributes: dict[str, str] = {}
     for name, flows in network.flows.items():
-        largest = round(flows.max_window * segment)
+        largest, host = round(flows.max_window * segment), flows.settings
+        ssthresh = min(round(host.initial_ssthresh * segment), LARGEST_SSTHRESH)
         values = {
-            "TcpSocket::InitialCwnd": str(max(int(flows.initial_window), 1)),
-            "TcpSocket::InitialSlowStartThreshold": str(round(flows.initial_ssthresh * segment)),
+            "TcpSocket::InitialCwnd": str(max(int(host.initial_window), 1)),
+            "TcpSocket::InitialSlowStartThreshold": str(ssthresh),
             "TcpSocket::SndBufSize": str(largest),
             "TcpSocket::RcvBufSize": str(largest),
-            "TcpSocket::DelAckCount": "2" if flows.delayed_ack else "1",
-            "TcpSocketBase::MinRto": seconds(flows.min_rto),
+            "TcpSocket::DelAckCount": "2" if host.delayed_ack else "1",
+            "TcpSocketBase::MinRto": seconds(host.min_rto),
             "TcpSocketBase::UseEcn": "On" if uses_ecn(network) and flows.ecn else "Off",
         }
-        if flows.delayed_ack:
-            values["TcpSocket::DelAckTimeout"] = seconds(flows.delayed_ack)
-        if flows.quick_acks or flows.send_overhead:
+        if host.delayed_ack:
+            values["TcpSocket::DelAckTimeout"] = seconds(host.delayed_ack)
+        if host.quick_acks or flows.send_overhead:
             raise InvalidInput(f"flows.{name}", "quick_acks and send_overhead", "0 for ns-3", "set")
         if not flows.law.rules.reliable:
             continue
@@ -132,7 +154,7 @@ def socket_attributes(network: Network, segment: int) -> dict[str, str]:
                 raise InvalidInput(f"flows.{name}", key, "the same in all classes for ns-3", value)
     attributes |= {
         "TcpSocket::SegmentSize": str(segment),
-        "TcpSocketBase::Timestamp": "false",
+        "TcpSocketBase::Timestamp": boolean(has_timestamps(network)),
         "TcpSocketBase::Sack": "true",
     }
     return {f"ns3::{key}": value for key, value in attributes.items()}
