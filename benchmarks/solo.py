@@ -161,6 +161,7 @@ VEGAS = Network(
         "vegas": Flows(
             10,
             Vegas(8, 10, dialect="linux"),
+            host="textbook",
             base_rtt=0.1,
             start=UniformStart(1.0),
             initial_ssthresh=16,

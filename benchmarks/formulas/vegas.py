@@ -72,6 +72,7 @@ def lossless_network() -> Network:
             6,
             Vegas(ALPHA, ALPHA + 1 if name == "brakmo" else ALPHA, dialect=name),
             base_rtt=rtts,
+            host="textbook",
             initial_ssthresh=4,
             send_overhead=0.0,
         )

@@ -93,7 +93,8 @@ def beside_reno(law: Vegas) -> Network:
     """Return a network with as many Vegas flows as Reno flows."""
     laws: dict[str, CongestionControl] = {"reno": Reno(recovery="sack"), "vegas": law}
     flows = {
-        name: Flows(COUNT, one, base_rtt=0.1, initial_ssthresh=10) for name, one in laws.items()
+        name: Flows(COUNT, one, base_rtt=0.1, host="textbook", initial_ssthresh=10)
+        for name, one in laws.items()
     }
     return Network(Link(CAPACITY, 3000, CURVE), flows)
 

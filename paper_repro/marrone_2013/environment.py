@@ -159,6 +159,7 @@ class Environment:
             base_rtt=self.round_trip - 2 * self.ways * self.jitter,
             access=vf.mbps(1000),
             path=tuple(self._links()),
+            host="textbook",  # the kernel's values of that time are given: `linux` is a later one
             initial_window=3,
             initial_ssthresh=self._first_threshold(name),
             max_window=self.window,

@@ -61,9 +61,9 @@ def kept(run: xr.Dataset) -> VegasRun:
 
 
 def one_flow(dialect: str) -> vf.Network:
-    """Return a network with one Vegas flow."""
+    """Return a network with one Vegas flow, which opens with one packet."""
     law = vf.Vegas(alpha=ALPHA, beta=BETA, gamma=1, dialect=dialect)
-    flows = {"vegas": vf.Flows(1, law, base_rtt=ROUND_TRIP)}
+    flows = {"vegas": vf.Flows(1, law, base_rtt=ROUND_TRIP, host="textbook")}
     return vf.Network(vf.Link(CAPACITY, BUFFER), flows)
 
 

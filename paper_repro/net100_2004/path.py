@@ -161,10 +161,14 @@ def vegas(alpha: float, beta: float, gamma: float = GAMMA) -> vf.Vegas:
 
 
 def one_of(law: CongestionControl, window: float = WINDOW) -> vf.Flows:
-    """Return one flow between Linux hosts; slow start ends at the window that buffers allow."""
+    """Return one flow between Linux hosts of 2004; slow start ends where buffers limit the window.
+
+    What they do is given here: the host `linux` is the kernel of twenty years later.
+    """
     return vf.Flows(
         1,
         law,
+        host="textbook",
         base_rtt=ROUND_TRIP,
         access=vf.mbps(HOST_MBPS, PACKET_BYTES),
         initial_window=2,

@@ -56,11 +56,14 @@ def marking(network: vf.Network) -> vf.Network:
 
 
 def doubling(network: vf.Network) -> vf.Network:
-    """Return the network with Vegas that doubles in every round trip of slow start, as in ns-3."""
+    """Return the network with Vegas that doubles in every round trip of slow start, as in ns-3.
+
+    Its hosts stay those of ns-2.
+    """
 
     def change(flows: vf.Flows) -> vf.Flows:
-        vegas = isinstance(flows.law, vf.Vegas)
-        return replace(flows, law=replace(flows.law, dialect="ns3")) if vegas else flows
+        law = replace(flows.law, dialect="ns3") if isinstance(flows.law, vf.Vegas) else flows.law
+        return replace(flows, law=law, host="ns2")
 
     return replace(network, flows={name: change(flows) for name, flows in network.flows.items()})
 

@@ -42,3 +42,40 @@ def test_check_shows_the_content_of_the_file(run, small):
     assert ["max_drop", "0.1"] in lines
     assert ["gentle", "false"] in lines
     assert ["vegas", "alpha", "2", "packets"] in lines
+
+
+LINUX = SMALL.replace('dialect = "ns2"', 'dialect = "linux"')
+
+
+def test_check_shows_what_each_host_stands_for(run, tmp_path):
+    """Linux 6.1: TCP_INIT_CWND 10, TCP_ATO_MIN 40 ms, TCP_MAX_QUICKACKS 16; 52 bytes: timestamps.
+
+    The Reno flows have them because of the dialect of the Vegas flows.
+    """
+    text = LINUX.replace("[flows.vegas]", '[flows.vegas]\nhost = "freebsd"')
+    lines = [line.split() for line in run("check", written(tmp_path, text))[1].splitlines()]
+    linux = ["10", "40", "ms", "after", "16", "52", "0.2", "sack"]
+    assert ["reno", "linux", *linux] in lines
+    assert ["vegas", "freebsd", "10", "40", "ms", "52", "0.2", "sack"] in lines
+    assert ["reno", "recovery", "sack"] in lines
+    assert ["byte_counting", "true"] in lines
+
+
+def test_check_json_has_the_hosts(run, tmp_path):
+    text = LINUX.replace("[flows.reno]", "[flows.reno]\ninitial_window_packets = 3")
+    hosts = document(run("check", written(tmp_path, text), "--json")[1])["hosts"]
+    assert list(hosts) == ["reno", "vegas"]
+    assert hosts["reno"] == {
+        **{"host": "linux", "given": False, "initial_window_packets": 3},
+        **{"initial_ssthresh_packets": 2**31 - 1, "min_rto_s": 0.2, "initial_rto_s": 1},
+        **{"delayed_ack_s": 0.04, "quick_acks": 16, "ack_bytes": 52},
+        **{"recovery": "sack", "counts_acks": False},
+    }
+
+
+def test_an_assumed_host_is_named(run, tmp_path):
+    assumed = document(run("check", written(tmp_path, LINUX), "--json")[1])["assumed"]
+    assert assumed[0].startswith("reno, vegas: the end hosts are those of the Vegas dialect, linux")
+    given = LINUX.replace("count = 2", 'count = 2\nhost = "linux"')
+    for text in (given, SMALL):  # ns-2 has the hosts of a textbook
+        assert not document(run("check", written(tmp_path, text), "--json")[1])["assumed"]

@@ -72,7 +72,7 @@ def show(model: Model, document: dict[str, Any]) -> None:
     for rows in (
         links_table(model.network),
         flows_table(model.network, document["base_rtt_s"]),
-        hosts_table(document["hosts"]),
+        *([hosts_table(document["hosts"])] if document["hosts"] else []),
         parameters_table(model.network.resolved()),
     ):
         out.print()
@@ -122,19 +122,17 @@ def hosts(network: Network) -> dict[str, dict[str, Any]]:
 
 def hosts_table(entries: dict[str, dict[str, Any]]) -> Table:
     """Table of what the hosts of each class do; `entries` are those of `hosts`."""
-    columns = ("class", "host", "initial window", "ACKs", "ACK, bytes", "min RTO, s", "recovery")
-    rows = table(*columns, texts=["host", "ACKs", "recovery"])
+    columns = ("class", "host", "opens with", "delays ACKs", "ACK, bytes", "min RTO, s", "recovery")
+    rows = table(*columns, texts=["host", "delays ACKs", "recovery"])
     for name, entry in entries.items():
-        acks = "each packet"
-        if entry["delayed_ack_s"]:
-            acks = f"delayed, {entry['delayed_ack_s'] * 1e3:g} ms"
+        delays = f"{entry['delayed_ack_s'] * 1e3:g} ms" if entry["delayed_ack_s"] else "no"
         if entry["delayed_ack_s"] and entry["quick_acks"]:
-            acks += f", after {entry['quick_acks']}"
+            delays += f" after {entry['quick_acks']}"
         rows.add_row(
             name,
             entry["host"],
             f"{entry['initial_window_packets']:g}",
-            acks,
+            delays,
             str(entry["ack_bytes"]),
             f"{entry['min_rto_s']:g}",
             entry["recovery"],
