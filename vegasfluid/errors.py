@@ -6,8 +6,8 @@ from numbers import Real
 
 from vegasfluid.limits import short_number
 
-__all__ = ["ComputationFailed", "InvalidInput", "SolveFailed", "TooLarge", "Unsupported"]
-__all__ += ["VegasfluidError", "printable"]
+__all__ = ["ComputationFailed", "InvalidInput", "NotInstalled", "SolveFailed", "TooLarge"]
+__all__ += ["Unsupported", "VegasfluidError", "printable"]
 
 LONGEST_NUMBER = 20
 """Number of characters up to which a given number is printed in full."""
@@ -68,6 +68,23 @@ class Unsupported(InvalidInput):
     def __init__(self, whose: str, what: str, reason: str) -> None:
         super().__init__(whose, what, "supported", reason)
         self.args = (f"{whose}: {what} is not supported: {reason}.",)
+
+
+class NotInstalled(VegasfluidError):
+    """A program or a permission that a command needs is missing on this machine.
+
+    Args:
+        whose: the command, such as `crosscheck`.
+        what: the option that needs it, such as `--with ns2`.
+        needed: what is missing.
+        remedy: how to get it.
+
+    >>> print(NotInstalled("crosscheck", "--with ns2", "the program ns", "apt-get install ns2"))
+    crosscheck: --with ns2 needs the program ns (apt-get install ns2).
+    """
+
+    def __init__(self, whose: str, what: str, needed: str, remedy: str) -> None:
+        super().__init__(f"{whose}: {what} needs {needed} ({remedy}).")
 
 
 class SolveFailed(VegasfluidError):

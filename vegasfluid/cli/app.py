@@ -182,10 +182,37 @@ def export(
     seed: opts.Seed = 1,
     as_json: opts.AsJson = False,
 ) -> None:
-    """Export a model to Linux, FreeBSD, ns-2 or ns-3, as settings or as a runnable scenario."""
+    """Export a model as settings for Linux or FreeBSD, or as a test for Linux, ns-2 or ns-3."""
     from vegasfluid.cli.export import run
 
     run(model, system=system, out=out, seed=seed, as_json=as_json, force=force)
+
+
+@command("crosscheck", MORE)
+def crosscheck(
+    model: opts.ModelName,
+    against: opts.With = None,
+    kernel: opts.Kernel = None,
+    runs: opts.ReferenceRuns = 3,
+    until: opts.RunUntil = None,
+    warmup: opts.RunWarmup = None,
+    seed: opts.Seed = 1,
+    as_json: opts.AsJson = False,
+) -> None:
+    """Compare a model with independent simulators or a real Linux kernel."""
+    from vegasfluid.cli.crosscheck import run
+
+    agrees = run(
+        model,
+        against=against or (),
+        kernel=kernel,
+        runs=runs,
+        until=until,
+        warmup=warmup,
+        seed=seed,
+        as_json=as_json,
+    )
+    raise typer.Exit(DONE if agrees else OUT_OF_REACH)
 
 
 @command("sweep", MORE)

@@ -14,7 +14,7 @@ import typer
 
 from vegasfluid.bundled import bundled_models, model_path, purpose
 
-__all__ = ["bundled", "flow_classes", "goals", "models", "vegas_classes"]
+__all__ = ["bundled", "flow_classes", "goals", "models", "references", "vegas_classes"]
 
 Item = tuple[str, str]
 """A completion and its description."""
@@ -25,6 +25,11 @@ GOALS = {
     "proportional": "proportional fairness",
     "worst-flow": "largest goodput of the worst flow",
     "alpha-fair=": "alpha fairness, such as alpha-fair=2",
+}
+REFERENCES = {
+    "ns2": "the simulator ns-2",
+    "ns3": "the simulator ns-3",
+    "linux": "a Linux kernel: --kernel, or this machine's as root",
 }
 MOST_FILES = 200
 """Largest number of model files offered, so that large folders stay fast."""
@@ -72,6 +77,11 @@ def candidates(folder_path: Path, prefix: str) -> Iterator[Path]:
 def goals(incomplete: str) -> list[Item]:
     """Completions of `--goal`: values that start with `incomplete`, and their meaning."""
     return [item for item in GOALS.items() if item[0].startswith(incomplete)]
+
+
+def references(incomplete: str) -> list[Item]:
+    """Completions of `--with`: names that start with `incomplete`, and their meaning."""
+    return [item for item in REFERENCES.items() if item[0].startswith(incomplete)]
 
 
 def flow_classes(ctx: typer.Context, incomplete: str) -> list[Item]:

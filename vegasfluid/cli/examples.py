@@ -44,6 +44,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         _example("export tuned.toml --format linux", "Settings for hosts and routers."),
         _example("export tuned.toml --format ns2 --out scenario.tcl", "A runnable scenario."),
     ),
+    "crosscheck": (
+        _example("crosscheck tuned.toml --with ns2", "The recommended setting in ns-2."),
+        _example("crosscheck tuned.toml --with ns2 --runs 6", "With more runs."),
+    ),
     "simulate": (
         _example("simulate mine.toml", "One run of the fluid model."),
         _example(

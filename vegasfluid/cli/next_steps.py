@@ -15,6 +15,7 @@ __all__ = ["after_check", "after_export", "after_recommend", "show_next", "show_
 RUNNERS = {
     "linux": "sh {} lists its parts, one for each host and router.",
     "freebsd": "sh {} lists its parts, one for each host and router.",
+    "netns": "sudo sh {}",
     "ns2": "ns {}",
     "ns3": "pip install ns3; python {}",
 }

@@ -25,6 +25,7 @@ __all__ = [
     "Fine",
     "Force",
     "Goal",
+    "Kernel",
     "Latex",
     "LossProcess",
     "MaxDelay",
@@ -40,6 +41,9 @@ __all__ = [
     "ProcessName",
     "Proof",
     "Ratio",
+    "ReferenceRuns",
+    "RunUntil",
+    "RunWarmup",
     "Runs",
     "Scheduler",
     "Seed",
@@ -56,6 +60,7 @@ __all__ = [
     "Until",
     "Version",
     "Warmup",
+    "With",
     "Workers",
     "Yes",
     "picture",
@@ -71,7 +76,7 @@ RESULTS, GENERAL = "Results", "General"
 
 EngineName = Literal["fluid", "density", "packets"]
 ProcessName = Literal["iid", "periodic", "meanfield"]
-SystemName = Literal["linux", "freebsd", "ns2", "ns3"]
+SystemName = Literal["linux", "freebsd", "netns", "ns2", "ns3"]
 
 
 def seed_in_range(seed: int) -> int:
@@ -220,6 +225,45 @@ Tolerance = Annotated[
         metavar="X",
         help="Relative error of goodput, queue and drops: the fluid solver halves its step until "
         "they are this accurate. Default: 0.01.",
+    ),
+]
+
+With = Annotated[
+    list[str] | None,
+    option(
+        "--with",
+        panel=SIMULATORS,
+        metavar="NAME",
+        help="ns2, ns3 or linux; may be repeated. Default: those that are installed.",
+        autocompletion=completion.references,
+    ),
+]
+Kernel = Annotated[
+    Path | None,
+    option(panel=SIMULATORS, metavar="PATH", help="User Mode Linux kernel for --with linux."),
+]
+ReferenceRuns = Annotated[
+    int,
+    option(
+        "--runs",
+        panel=GENERAL,
+        metavar="N",
+        help="Packet runs, and runs of each reference.",
+        min=2,
+        max=1000,
+    ),
+]
+RunUntil = Annotated[
+    float | None,
+    option("--until", panel=GENERAL, metavar="S", help="Simulated time, s. Default: the model's."),
+]
+RunWarmup = Annotated[
+    float | None,
+    option(
+        "--warmup",
+        panel=GENERAL,
+        metavar="S",
+        help="Warm-up excluded from averages, s. Default: the model's.",
     ),
 ]
 

@@ -10,6 +10,7 @@ from vegasfluid.export.dialects import Points, classes_to_translate
 from vegasfluid.export.document import Exported
 from vegasfluid.export.freebsd import export_freebsd
 from vegasfluid.export.linux import export_linux
+from vegasfluid.export.netns import export_netns
 from vegasfluid.export.ns2 import export_ns2
 from vegasfluid.export.ns3 import export_ns3
 from vegasfluid.export.settings import FREEBSD, SYSTEMS, System
@@ -37,6 +38,7 @@ class Format:
 FORMATS = {
     "linux": Format(export_linux, SYSTEMS["linux"]),
     "freebsd": Format(export_freebsd, FREEBSD),
+    "netns": Format(export_netns, SYSTEMS["linux"]),
     "ns2": Format(export_ns2, SYSTEMS["ns2"]),
     "ns3": Format(export_ns3, SYSTEMS["ns3"]),
 }

@@ -30,7 +30,7 @@ from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
 from vegasfluid.quantities import bits_per_second
 
-__all__ = ["export_linux"]
+__all__ = ["CONTROLS", "export_linux", "red_notes"]
 
 CONTROLS = {
     "reno": ("reno", ""),
@@ -170,8 +170,13 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
         f"avpkt {red.average_packet} burst {red.burst} probability {red.probability:.6g} "
         f"bandwidth {rate}{switches}"
     )
+    return lines, red_notes(law)
+
+
+def red_notes(law: Red) -> list[str]:
+    """Sentences on differences between Linux's RED and that of the model."""
     differences = {WAIT_NOTE: law.wait, GENTLE_NOTE: law.gentle, BYTES_NOTE: not law.in_bytes}
-    return lines, [note for note, applies in differences.items() if applies]
+    return [note for note, applies in differences.items() if applies]
 
 
 def rounding_comments(law: Red, red: TcRed) -> list[str]:

@@ -37,7 +37,12 @@ proc make_link {from to rate delay queue limit settings back back_limit back_set
     join_nodes $node($from) $node($to) $rate $delay $queue $limit $settings
     join_nodes $node($to) $node($from) $rate $delay $back $back_limit $back_settings
 }
-foreach one $links { eval make_link $one }
+set number 0
+foreach one $links {
+    eval make_link $one
+    set monitor($number) [$ns monitor-queue $node([lindex $one 0]) $node([lindex $one 1]) ""]
+    incr number
+}
 
 # ---- Senders and receivers. ----
 proc host {class at delay} {
@@ -174,10 +179,31 @@ proc count_on {} {
     count_all
     $ns at [expr {[$ns now] + 1.0}] "count_on"
 }
+# A queue since the start: packets times seconds of waiting, packets that came, packets dropped.
+proc queue_totals {number} {
+    global ns monitor
+    set waiting [$monitor($number) get-pkts-integrator]
+    $waiting newpoint [$ns now] [$monitor($number) set pkts_]
+    return [list [$waiting set sum_] \
+        [$monitor($number) set parrivals_] [$monitor($number) set pdrops_]]
+}
 proc end_warmup {} {
-    global total before
+    global total before links queue_before
     count_all
     array set before [array get total]
+    for {set i 0} {$i < [llength $links]} {incr i} { set queue_before($i) [queue_totals $i] }
+}
+proc print_queues {} {
+    global links link_name queue_before duration warmup
+    for {set i 0} {$i < [llength $links]} {incr i} {
+        foreach {waited came dropped} [queue_totals $i] {}
+        foreach {waited_before came_before dropped_before} $queue_before($i) {}
+        set queue [expr {1.0 * ($waited - $waited_before) / ($duration - $warmup)}]
+        set came [expr {$came - $came_before}]
+        set share [expr {$came > 0 ? 1.0 * ($dropped - $dropped_before) / $came : 0.0}]
+        set numbers [format "queue_packets %.6g drop_share %.6g" $queue $share]
+        puts "link $link_name($i) $numbers"
+    }
 }
 proc finish {} {
     global classes count name total before duration warmup packet_bytes
@@ -190,6 +216,7 @@ proc finish {} {
         set rate [expr {1.0 * $bytes / $packet_bytes / $count($class) / ($duration - $warmup)}]
         puts "class $name($class) count $count($class) goodput_packets_per_s [format %.6g $rate]"
     }
+    print_queues
     flush stdout
     exit 0
 }

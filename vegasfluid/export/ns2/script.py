@@ -42,7 +42,8 @@ APPLICATION_NOTE = (
 )
 HEAD = """\
 # A scenario for ns-2.35, written by vegasfluid. Run it with: ns scenario.tcl [SEED]
-# It prints the mean goodput of a flow of each class after the warm-up, packets/s."""
+# It prints the mean goodput of a flow of each class after the warm-up, packets/s, and of each link
+# the mean queue, packets, and the fraction of packets dropped."""
 
 
 def export_ns2(model: Model, points: Points, seed: int) -> Exported:
@@ -140,7 +141,7 @@ def global_lines(model: Model, network: Network, topology: Topology, seed: int) 
 
 
 def link_lines(network: Network, topology: Topology) -> list[str]:
-    """Script lines with the list of links: nodes, rate (bit/s), delay (s), queues.
+    """Script lines with the list of links: nodes, rate (bit/s), delay (s), queues; and their names.
 
     Both directions have the same queue where both carry data; otherwise the way back is unlimited.
     """
@@ -156,7 +157,8 @@ def link_lines(network: Network, topology: Topology) -> list[str]:
         rate = tcl_number(bits_per_second(link.capacity, network.packet_bytes))
         a, b = topology.links[name]
         lines.append(f"    {{{a} {b} {rate} {tcl_number(link.delay)} {forward} {back}}}")
-    return [*lines, "}"]
+    names = [f"set link_name({i}) {tcl_word(name)}" for i, name in enumerate(network.links)]
+    return [*lines, "}", *names]
 
 
 def class_lines(

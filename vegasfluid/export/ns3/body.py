@@ -12,21 +12,51 @@ def text(value):
 
 
 def join(first, second, rate, delay, queues):
-    """A link between two nodes with a queue at each end."""
+    """A link between two nodes with a queue at each end: its channel and its forward queue."""
     helper = ns.PointToPointHelper()
     helper.SetDeviceAttribute("DataRate", text(rate))
     helper.SetChannelAttribute("Delay", text(delay))
     ns.Config.SetDefault("ns3::DropTailQueue<Packet>::MaxSize", text("1p"))
     devices = helper.Install(first, second)
+    installed = []
     for number, (kind, attributes) in enumerate(queues):
         for name, value in attributes.items():
             ns.Config.SetDefault(f"{kind}::{name}", text(value))
         control = ns.TrafficControlHelper()
         control.SetRootQueueDisc(kind)
-        control.Install(devices.Get(number))
+        installed.append(control.Install(devices.Get(number)))
     ADDRESSES.Assign(devices)
     ADDRESSES.NewNetwork()
-    return devices.Get(0).GetChannel()
+    return devices.Get(0).GetChannel(), Queue(devices.Get(0), installed[0].Get(0))
+
+
+class Queue:
+    """A queue that is watched: the queue discipline and the packet that the device holds."""
+
+    def __init__(self, device, discipline):
+        self.device_queue = device.GetObject[ns.PointToPointNetDevice]().GetQueue()
+        self.discipline = discipline
+        self.samples, self.waiting, self.before = 0, 0, (0, 0)
+
+    def totals(self):
+        """Packets that came and packets that were dropped since the start."""
+        stats = self.discipline.GetStats()
+        return stats.nTotalReceivedPackets, stats.nTotalDroppedPackets
+
+    def begin(self):
+        """The warm-up has ended."""
+        self.before = self.totals()
+
+    def sample(self):
+        """Count the packets that wait now."""
+        self.samples += 1
+        self.waiting += self.discipline.GetNPackets() + self.device_queue.GetNPackets()
+
+    def line(self):
+        """Mean queue and fraction of packets dropped after the warm-up, as text."""
+        came, dropped = (now - then for now, then in zip(self.totals(), self.before))
+        queue, share = self.waiting / max(self.samples, 1), dropped / max(came, 1)
+        return f"queue_packets {queue:.6g} drop_share {share:.6g}"
 
 
 def new_host(router, rate, delay):
@@ -34,7 +64,8 @@ def new_host(router, rate, delay):
     host = ns.NodeContainer()
     host.Create(1)
     STACK.Install(host)
-    return host.Get(0), join(host.Get(0), router, rate, delay, (UNLIMITED, UNLIMITED))
+    channel, _ = join(host.Get(0), router, rate, delay, (UNLIMITED, UNLIMITED))
+    return host.Get(0), channel
 
 
 def hosts_of(flow_class, delay, nodes, shared):
@@ -88,6 +119,18 @@ def run_to(seconds):
         ns.Simulator.Run()
 
 
+def watch_to(seconds, queues):
+    """Run the simulation until a time after the warm-up, s, and sample all queues on the way."""
+    begin = ns.Simulator.Now().GetSeconds()
+    if seconds <= begin:
+        return
+    steps = max(round((seconds - begin) / (DURATION - WARMUP) * QUEUE_SAMPLES), 1)
+    for step in range(1, steps + 1):
+        run_to(begin + (seconds - begin) * step / steps)
+        for queue in queues:
+            queue.sample()
+
+
 def change(what, delays, links):
     """Change the delay of a link, or of the access links of a class."""
     if isinstance(what, str):
@@ -108,9 +151,9 @@ def main(seed):
     nodes = ns.NodeContainer()
     nodes.Create(NODES)
     STACK.Install(nodes)
-    links = {}
+    links, watched = {}, {}
     for name, (first, second, rate, delay, queues) in LINKS.items():
-        links[name] = join(nodes.Get(first), nodes.Get(second), rate, delay, queues)
+        links[name], watched[name] = join(nodes.Get(first), nodes.Get(second), rate, delay, queues)
     sinks, port = [], 1000
     for flow_class in CLASSES:
         flow_class["channels"] = []
@@ -120,17 +163,22 @@ def main(seed):
     received = [0] * len(CLASSES)
     moments = sorted([(at, 1, what, delays) for at, what, delays in EVENTS] + [(WARMUP, 0, 0, ())])
     for at, is_event, what, delays in moments:
-        run_to(at)
+        run_to(min(at, WARMUP))
+        watch_to(at, watched.values())
         if is_event:
             change(what, delays, links)
         else:
             received = [sum(sink.GetTotalRx() for sink in group) for group in sinks]
-    run_to(DURATION)
+            for queue in watched.values():
+                queue.begin()
+    watch_to(DURATION, watched.values())
     for flow_class, before, group in zip(CLASSES, received, sinks):
         total = sum(sink.GetTotalRx() for sink in group) - before
         name, count = flow_class["name"], flow_class["count"]
         rate = total / SEGMENT_BYTES / count / (DURATION - WARMUP)
         print(f"class {name} count {count} goodput_packets_per_s {rate:.6g}")
+    for name, queue in watched.items():
+        print(f"link {' '.join(name.split())} {queue.line()}")
     ns.Simulator.Destroy()
 
 

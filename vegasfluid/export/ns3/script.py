@@ -36,13 +36,16 @@ HOSTS = {
 """What ns-3 has instead of the settings of other hosts."""
 FAST = "1000Gbps"
 """Rate of an access link without a limit (chosen)."""
+QUEUE_SAMPLES = 2000
+"""Times at which a scenario counts the waiting packets (chosen: on a run of 200 s each 90 ms)."""
 UNLIMITED = ("ns3::FifoQueueDisc", {"MaxSize": "1000000p"})
 """Queue without a limit (chosen: a million packets)."""
 HEAD = '''\
 """A scenario for ns-3, written by vegasfluid.
 
 Run it with: pip install ns3; python scenario.py [SEED]
-It prints the mean goodput of a flow of each class after the warm-up, packets/s.
+It prints the mean goodput of a flow of each class after the warm-up, packets/s, and of each link
+the mean queue, packets, and the fraction of packets dropped.
 """
 
 import random
@@ -96,6 +99,7 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
         "DURATION": float(model.duration),
         "WARMUP": float(model.warmup),
         "SEGMENT_BYTES": segment,
+        "QUEUE_SAMPLES": QUEUE_SAMPLES,
         "NODES": topology.nodes,
         "UNLIMITED": UNLIMITED,
         "DEFAULTS": defaults,
