@@ -31,6 +31,7 @@ MODULES = (
     "vegasfluid.plot",
     "vegasfluid.sweep",
     "vegasfluid.export",
+    "vegasfluid.crosscheck",
     "vegasfluid.metrics",
     "vegasfluid.burstiness",
     "vegasfluid.dde",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -167,7 +168,9 @@ def test_every_command_has_examples_and_help_shows_them(run):
 @pytest.mark.slow
 @pytest.mark.unoptimised
 def test_every_example_runs_in_its_order_in_an_empty_folder(run, tmp_path, monkeypatch):
-    for examples in EXAMPLES.values():
+    for command, examples in EXAMPLES.items():
+        if command == "crosscheck" and shutil.which("ns") is None:
+            continue
         for example in examples:
             if "--clear-caches" in example.line:
                 monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path / "cache"))

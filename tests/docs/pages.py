@@ -8,7 +8,10 @@ that code compiles, that models can be read, and that commands and their options
   written there, and can be imported as a part of the package.
 - `sh` blocks: lines that begin with `vegasfluid` run in this process and have to end well; what
   else a reader may type (`KNOWN`) is not run, but what it names has to be there.
+- `crosscheck` runs if its references are here, and may end with status 3; otherwise its options are
+  looked up, and the `text` behind it must have the form of what it prints.
 - `text` blocks are what the command before them prints.
+- `console` blocks are typed on other machines; the programs must be known.
 - `toml` blocks are models, or parts of one, and are read; `json` blocks are parsed.
 - Directives of the site (`DIRECTIVES`) are the site's business; anything else is an error.
 """
@@ -32,6 +35,7 @@ import tomli_w
 import yaml
 from markdown_it import MarkdownIt
 
+from tests.docs.other_machines import check_form, crosscheck_here, programs_are_known
 from tests.paths import ROOT
 from vegasfluid import modelfile
 from vegasfluid.cli.app import run_app
@@ -178,7 +182,7 @@ class Reader:
     def __init__(self, page: Path, folder: Path) -> None:
         self.page, self.folder = page, folder
         self.names: dict[str, Any] = {"__name__": "__main__"}
-        self.printed = ""
+        self.printed: str | None = ""
         for own in OWN:
             (folder / own).write_text(NETWORK)
         (folder / "models").symlink_to(ROOT / "models")
@@ -203,6 +207,8 @@ class Reader:
                     json.loads(block.text)
                 elif block.kind == "yaml":
                     settings_are_known(yaml.safe_load(block.text))
+                elif block.kind == "console":
+                    programs_are_known(block.text)
                 else:
                     assert block.kind == "text" or block.kind in DIRECTIVES, unknown(block)
 
@@ -229,6 +235,8 @@ class Reader:
             json.loads(block.text)
         elif block.kind == "yaml":
             settings_are_known(yaml.safe_load(block.text))
+        elif block.kind == "console":
+            programs_are_known(block.text)
         else:
             assert block.kind in DIRECTIVES, unknown(block)
 
@@ -264,19 +272,29 @@ class Reader:
     def command(self, arguments: list[str]) -> None:
         """A command of ours."""
         as_typed = " ".join(arguments)
+        if arguments[0] == "crosscheck":
+            arguments = crosscheck_here(arguments)
+            if not arguments:
+                options_are_known(["vegasfluid", *shlex.split(as_typed)])
+                self.printed = None
+                return
         copied = self.folder / arguments[-1] if arguments[0] == "models" else None
         if copied and copied.name in OWN:
             copied.unlink()
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             status = run_app(arguments)
-        assert status == 0, f"vegasfluid {as_typed}: exit {status}\n{out.getvalue()}"
+        allowed = (0, 3) if arguments[0] == "crosscheck" else (0,)
+        assert status in allowed, f"vegasfluid {as_typed}: exit {status}\n{out.getvalue()}"
         self.printed = out.getvalue()
         if copied and copied.name in OWN:  # made the reader's own: a network with short runs
             copied.write_text(NETWORK)
 
     def compare(self, text: str) -> None:
         """What is quoted, line by line and in order, with what was printed, but for times."""
+        if self.printed is None:
+            check_form(text)
+            return
         printed, place = squeezed(self.printed), 0
         for line in filter(None, map(squeezed, text.splitlines())):
             if not TIMING.match(line):

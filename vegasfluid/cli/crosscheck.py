@@ -18,9 +18,10 @@ from vegasfluid.version import package_version
 __all__ = ["run"]
 
 INTERVAL = (
-    "Interval: the mean of our packet runs, plus or minus the largest of 10 %, the 95 % confidence "
-    "interval of the difference from the reference (Welch), and 1 packet or 0.001 of drops. "
-    "Undecided: that interval is wider than 30 %; take more --runs."
+    "Interval: the mean of our packet runs, plus or minus the largest of 10%, half the 95% "
+    "confidence interval of the difference of the two means (Welch), and 1 packet (queue) or 0.001 "
+    "(drop share). Undecided: inside, but half the confidence interval is more than 30%; take more "
+    "--runs."
 )
 """How an interval is made, in one line."""
 

@@ -46,6 +46,8 @@ ROWS = (
     ("retransmitted fraction", "packets", "retransmit_share", "{:.2e}"),
 )
 """Rows of the comparison: label, engine, key of its averages, and number format."""
+LINUX_UNITS = "linux counts packets in the queue times RTT / base RTT, so its numbers are larger"
+"""Why alpha and beta of Linux are larger than those of other systems."""
 MILLISECONDS = {"queueing_delay_s": 1e3}
 """Scale of the keys that are printed in milliseconds."""
 
@@ -311,6 +313,8 @@ def show_settings(result: Recommendation) -> None:
         rows.add_row(name, *(f"{values[key]:.6g}" for key in ("alpha", "beta", "gamma")))
     out.print()
     out.print(rows)
+    if "linux" in result.settings:
+        out.print(f"{LINUX_UNITS}.")
     for name, reason in result.settings_missing.items():
         out.print(f"No settings for {name}: {reason}.")
     out.print()

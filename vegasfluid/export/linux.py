@@ -50,6 +50,10 @@ GENTLE_NOTE = (
     "Linux's RED is not gentle: above the upper threshold all packets are dropped or marked."
 )
 BYTES_NOTE = "Linux's RED counts bytes where the model counts packets."
+UNITS = (
+    "Linux's alpha and beta are cwnd (rtt - base) / base: packets in the queue times rtt / base."
+)
+"""Why they are larger than those of other systems."""
 HEAD = """\
 #!/bin/sh
 # Settings for Linux, written by vegasfluid. Each host and each router needs its own part:
@@ -125,7 +129,7 @@ def host_part(
         return lines
     control, module = names
     if parameters := vegas.get(name):
-        lines += comment(f"Vegas {parameters.origin}.")
+        lines += comment(f"Vegas {parameters.origin}.") + comment(UNITS)
         lines.append("vegas " + " ".join(map(str, parameters.values.values())))
     elif module:
         lines.append(f"modprobe {module}")
@@ -207,5 +211,6 @@ def modprobe_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
     return [
         "# Put it into /etc/modprobe.d/; it counts when tcp_vegas is loaded the next time.",
         *origin_comments(vegas, "Hosts"),
+        *comment(UNITS),
         f"options tcp_vegas {values}",
     ]

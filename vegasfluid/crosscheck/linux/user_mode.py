@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from vegasfluid.crosscheck.linux.privileged import require_programs
-from vegasfluid.crosscheck.programs import run_program
+from vegasfluid.crosscheck.programs import ProgramFailed, run_program
 from vegasfluid.crosscheck.reference import Reference
 from vegasfluid.errors import ComputationFailed, InvalidInput
 
@@ -35,6 +35,8 @@ LONGEST_QUESTION = 20.0
 """Time in which a kernel must print its version, s (chosen)."""
 OUTPUT, ERRORS, STATUS = "output", "errors", "status"
 """Files in which the test's output, its messages and its exit status are left."""
+CONSOLE = "console"
+"""File for the kernel's messages; a pipe would interrupt the kernel, so that no run repeats."""
 TCP_MEMORY = "400000 500000 600000"
 """Pages that all sockets may use: in `tcp_mem`'s order, of which none is reached (chosen)."""
 
@@ -78,7 +80,12 @@ def user_mode_kernel(kernel: Path) -> Reference:
         init.write_text(INIT, encoding="utf-8")
         init.chmod(0o755)
         (folder / "seed").write_text(f"{seed}\n", encoding="utf-8")
-        run_program(boot_command(program), folder, environment=environment_of(folder, seed))
+        command = ["sh", "-c", f'exec "$@" > {CONSOLE} 2>&1', "sh", *boot_command(program)]
+        try:
+            run_program(command, folder, environment=environment_of(folder, seed))
+        except ProgramFailed as failure:
+            said = f"status {failure.status}: {last_line(folder / CONSOLE)}"
+            raise ComputationFailed(f"crosscheck: the kernel ended with {said}") from None
         return result_of(folder)
 
     return Reference(f"Linux {version}", "netns", run)
@@ -156,7 +163,12 @@ def result_of(folder: Path) -> str:
     if not status.exists():
         raise ComputationFailed("crosscheck: the kernel stopped before the test had ended.")
     if status.read_text() != "0\n":
-        lines = (folder / ERRORS).read_text(errors="replace").strip().splitlines()
-        last = lines[-1] if lines else "it printed nothing"
-        raise ComputationFailed(f"crosscheck: the test failed in the kernel: {last}")
+        said = last_line(folder / ERRORS)
+        raise ComputationFailed(f"crosscheck: the test failed in the kernel: {said}")
     return (folder / OUTPUT).read_text(encoding="utf-8")
+
+
+def last_line(path: Path) -> str:
+    """Last line of a text file that is not empty."""
+    text = path.read_text(errors="replace") if path.exists() else ""
+    return (text.strip() or "it printed nothing").splitlines()[-1].strip()
