@@ -27,9 +27,7 @@ SHELLCHECK = shutil.which("shellcheck")
 
 
 def network(**more) -> vf.Network:
-    """10 Mbit/s, drop-tail of 50 packets, base RTT 40 ms, and 1.232 ms to send a packet and its
-    ACK.
-    """
+    """10 Mbit/s, drop-tail of 50 packets, base RTT 40 ms; 1.2416 ms for a packet and its ACK."""
     link = vf.Link(vf.mbps(10), 50, more.pop("aqm", vf.DropTail()))
     flows = {
         "reno": vf.Flows(2, vf.Reno(recovery="sack"), base_rtt=0.04, send_overhead=0.0),
@@ -82,24 +80,26 @@ def test_red_counts_frames():
 
 
 def test_delay_is_the_base_rtt_with_all_transmission():
-    """(40 ms + 1.2 ms (1 + 40 / 1500)) / 2 = 20.616 ms each way."""
+    """(40 ms + 1.2 ms (1 + 52 / 1500)) / 2 = 20.6208 ms each way; all hosts are Linux's."""
     assert commands(network(), "h1-0") == [
         "link set eth0 gso_max_segs 1",
         "address add 10.0.0.5/30 dev eth0",
         "link set eth0 up",
         "neighbour add 10.0.0.6 lladdr 02:00:0a:00:00:06 nud permanent dev eth0",
-        "route add default via 10.0.0.6 initcwnd 1",
-        "qdisc add dev eth0 root netem limit 1000000 delay 20616us",
+        "route add default via 10.0.0.6",
+        "qdisc add dev eth0 root netem limit 1000000 delay 20620.8us",
     ]
-    assert "qdisc add dev h1-0 root netem limit 1000000 delay 20616us" in commands(network(), "r0")
+    assert "qdisc add dev h1-0 root netem limit 1000000 delay 20620.8us" in commands(
+        network(), "r0"
+    )
 
 
 def test_access_rates_are_netems_and_each_flow_has_a_host():
-    """100 Mbit/s each way: 0.1232 ms of netem's own, and as much for the receiver's link."""
+    """100 Mbit/s each way: 0.12416 ms of netem's own, and as much for the receiver's link."""
     given = network(access=vf.mbps(100))
     assert plan(given)["flows"][2]["from"] == "h1-0"
     (line,) = (line for line in commands(given, "h1-0") if "netem" in line)
-    assert line.endswith("delay 20677.6us rate 100933333bit")
+    assert line.endswith("delay 20682.88us rate 100933333bit")
     two = replace(given, flows={"a": replace(given.flows["vegas"], count=2)})
     assert [flow["from"] for flow in plan(two)["flows"]] == ["h0-0", "h0-1"]
 
@@ -143,13 +143,23 @@ def test_plan_has_what_the_program_sends():
 
 
 def test_host_settings_are_those_of_routes():
-    linux = network(initial_window=10, delayed_ack=0.04, quick_acks=16)
+    linux = network()
     assert "route add default via 10.0.0.6" in commands(linux, "h1-0")
     assert "route add default via 10.1.0.6" in commands(linux, "d1")
-    textbook = network(initial_window=2, min_rto=1.0)
-    route = "route add default via 10.0.0.6 initcwnd 2 rto_min 1000ms"
-    assert route in commands(textbook, "h1-0")
+    given = network(initial_window=2, min_rto=1.0, delayed_ack=0.0)
+    assert "route add default via 10.0.0.6 initcwnd 2 rto_min 1000ms" in commands(given, "h1-0")
+    assert "route add default via 10.1.0.6 quickack 1" in commands(given, "d1")
+    textbook = network(host="textbook")
+    assert "route add default via 10.0.0.6 initcwnd 1" in commands(textbook, "h1-0")
     assert "route add default via 10.1.0.6 quickack 1" in commands(textbook, "d1")
+
+
+def test_notes_say_what_linux_hosts_do_otherwise():
+    given = network(delayed_ack=0.1)
+    slow = replace(given, flows={**given.flows, "old": replace(given.flows["reno"], law=vf.Reno())})
+    notes = export_model(Model(slow, duration=20), "netns").notes
+    assert "Linux delays ACKs by 40 ms or more as it adapts, the model's vegas by 100 ms." in notes
+    assert not any("the model's reno" in note for note in notes)
 
 
 def test_several_links_are_a_chain_of_routers():

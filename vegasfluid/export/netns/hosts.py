@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vegasfluid.congestion.cubic import Cubic
-from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.errors import Unsupported
 from vegasfluid.export.dialects import VegasParameters, all_equal
 from vegasfluid.export.linux import CONTROLS
 from vegasfluid.export.unsupported import equivalent, require_rfc_3649, require_values
 from vegasfluid.network import Flows
+from vegasfluid.network.hosts import TEXTBOOK
 from vegasfluid.traffic.bulk import Bulk
 
-__all__ = ["control_of", "receiver_route", "require_one_vegas", "sender_route", "window_bytes"]
+__all__ = ["control_of", "host_notes", "receiver_route", "require_one_vegas", "sender_route"]
+__all__ += ["window_bytes"]
 
 LINUX = "Linux"
 """Name of the system in error messages."""
@@ -26,6 +26,13 @@ INITIAL_WINDOW = 10
 """Linux's initial window, packets (TCP_INIT_CWND)."""
 SMALLEST_RTO = 0.2
 """Linux's lower bound of the retransmission timeout, s (TCP_RTO_MIN)."""
+DELAYED_ACK = 0.04
+"""Linux's smallest delayed-ACK timer, s (TCP_ATO_MIN)."""
+FIXED = {
+    "cubic": ("C", "beta", "fast_convergence", "friendly"),
+    "scalable": ("increase", "decrease"),
+}
+"""Parameters of congestion controls that the kernel has as the model's defaults, and not others."""
 LARGEST_WINDOW = 1 << 26
 """Window from which on none is set, bytes (chosen: half of the largest buffer of a socket)."""
 
@@ -44,17 +51,16 @@ def control_of(name: str, flows: Flows) -> tuple[str, str]:
     if not isinstance(flows.traffic, Bulk):
         reason = "the test's program only sends without end (bulk)"
         raise Unsupported(f"flows.{name}", f"traffic {flows.traffic.name}", reason)
-    if flows.initial_ssthresh < flows.max_window:
-        what = f"initial_ssthresh {flows.initial_ssthresh:g} packets"
+    threshold = flows.settings.initial_ssthresh
+    if threshold < min(flows.max_window, TEXTBOOK.initial_ssthresh):
+        what = f"initial_ssthresh {threshold:g} packets"
         raise Unsupported(f"flows.{name}", what, "Linux's first slow start has no threshold")
     names = equivalent(CONTROLS, name, flows, LINUX)
     law = flows.law
-    if isinstance(law, Cubic | Scalable):
-        usual = type(law)().parameters()
-        fixed = {key: value for key, value in usual.items() if key != "recovery"}
-        require_values(name, law, LINUX, **fixed)
-    elif law.name == "highspeed":
+    if law.name == "highspeed":
         require_rfc_3649(name, law, LINUX)
+    for key in FIXED.get(law.name, ()):
+        require_values(name, law, LINUX, **{key: getattr(type(law)(), key)})
     return names
 
 
@@ -74,11 +80,11 @@ def sender_route(flows: Flows) -> str:
 
     Those of its host settings that differ from Linux's own: initial window, smallest RTO.
     """
-    words = ""
-    if round(flows.initial_window) != INITIAL_WINDOW:
-        words += f" initcwnd {max(round(flows.initial_window), 1)}"
-    if flows.min_rto != SMALLEST_RTO:
-        words += f" rto_min {max(round(flows.min_rto * 1e3), 1)}ms"
+    words, host = "", flows.settings
+    if round(host.initial_window) != INITIAL_WINDOW:
+        words += f" initcwnd {round(host.initial_window)}"
+    if host.min_rto != SMALLEST_RTO:
+        words += f" rto_min {max(round(host.min_rto * 1e3), 1)}ms"
     return words
 
 
@@ -87,7 +93,23 @@ def receiver_route(flows: Flows) -> str:
 
     Without delayed ACKs, `quickack 1`; otherwise Linux's own delayed ACKs.
     """
-    return "" if flows.delayed_ack else " quickack 1"
+    return "" if flows.settings.delayed_ack else " quickack 1"
+
+
+def host_notes(name: str, flows: Flows) -> list[str]:
+    """Sentences on what Linux hosts do otherwise than those of class `name`."""
+    notes, host = [], flows.settings
+    recovery = getattr(flows.law, "recovery", "sack")
+    if recovery != "sack":
+        notes.append(
+            f"Linux recovers from losses by SACK, the model's {name} otherwise ({recovery})."
+        )
+    if host.delayed_ack not in (0, DELAYED_ACK):
+        given = f"{host.delayed_ack * 1e3:g} ms"
+        notes.append(
+            f"Linux delays ACKs by 40 ms or more as it adapts, the model's {name} by {given}."
+        )
+    return notes
 
 
 def window_bytes(flows: Flows, segment: int) -> int:

@@ -62,7 +62,7 @@ def lay_out(network: Network, controls: Mapping[str, str]) -> Layout:
     """Lay a network out in namespaces.
 
     Args:
-        network: links, paths and flow classes.
+        network: links, paths and flow classes, whose hosts are known.
         controls: the kernel's name of each class's congestion control.
 
     Returns:
@@ -202,8 +202,8 @@ def one_way_delay(network: Network, name: str, rtt: float) -> float:
         rtt: base RTT of the flow, propagation and transmission, s.
     """
     access = network.flows[name].access
-    size = 1 + network.ack_bytes / network.packet_bytes
-    return (rtt - (0.0 if access is None else size / access)) / 2
+    added = 0.0 if access is None else (1 + network.ack_size(name)) / access
+    return (rtt - added) / 2
 
 
 def start_of(network: Network, name: str, number: int) -> float | dict[str, float]:

@@ -11,7 +11,7 @@ from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.linux import red_notes
-from vegasfluid.export.netns.hosts import control_of, require_one_vegas
+from vegasfluid.export.netns.hosts import control_of, host_notes, require_one_vegas
 from vegasfluid.export.netns.layout import HEADERS, Layout, lay_out
 from vegasfluid.export.netns.namespaces import Namespace
 from vegasfluid.export.quoting import plain_text
@@ -26,7 +26,6 @@ SMALLEST_PACKET = 576
 """Smallest packet, bytes (Linux clips the segments of smaller ones)."""
 QUEUE_SAMPLES = 2000
 """Times at which the test counts the waiting packets (chosen: on a run of 200 s each 0.1 s)."""
-RECOVERY_NOTE = "Linux recovers from losses by SACK, the model's {} otherwise ({})."
 DELAY_NOTE = "All delay is at the hosts, half of each base RTT before the links and half after."
 
 HEAD = """\
@@ -117,7 +116,7 @@ def export_netns(model: Model, points: Points, seed: int) -> Exported:
     Raises:
         InvalidInput: for a part of the model that a Linux kernel does not support.
     """
-    network = model.network
+    network = model.network.resolved()
     require_static(network)
     vegas = vegas_parameters(SYSTEMS["linux"], network, points)
     require_one_vegas(vegas)
@@ -158,9 +157,7 @@ def notes_of(network: Network) -> tuple[str, ...]:
     """Differences between Linux in namespaces and the model, one sentence each."""
     notes = [DELAY_NOTE]
     for name, flows in network.flows.items():
-        recovery = getattr(flows.law, "recovery", "sack")
-        if recovery != "sack":
-            notes.append(RECOVERY_NOTE.format(name, recovery))
+        notes += host_notes(name, flows)
     for link in network.links.values():
         notes += red_notes(link.aqm) if isinstance(link.aqm, Red) else []
     return tuple(dict.fromkeys(notes))
