@@ -75,22 +75,23 @@ def lay_out(network: Network, controls: Mapping[str, str]) -> Layout:
     topology = build_topology(network, "Linux")
     if topology.nodes >= LINKS:
         raise InvalidInput("Network", "links", f"below {LINKS} nodes for Linux", topology.nodes)
-    layout, mtu = Layout(), network.packet_bytes
+    layout = Layout()
     routers = [layout.add(f"r{node}", is_router=True) for node in range(topology.nodes)]
     for index, (name, link) in enumerate(network.links.items()):
-        ends = tuple(routers[node] for node in topology.links[name])
-        device = f"link{index}"
-        layout.join(Veth((ends[0], ends[1]), (device, device), LINKS * PER_NODE + index, mtu))
-        for end in ends if network.two_way else ends[:1]:
+        first, second = (routers[node] for node in topology.links[name])
+        device, subnet = f"link{index}", LINKS * PER_NODE + index
+        layout.join(Veth((first, second), (device, device), subnet, network.packet_bytes))
+        for end in (first, second) if network.two_way else (first,):
             words = queue_words(name, link, network)
             end.tc += [f"qdisc add dev {device} {discipline}" for discipline in words]
-        layout.links.append({"name": name, "namespace": ends[0].name, "device": device})
+        layout.links.append({"name": name, "namespace": first.name, "device": device})
     add_routes(topology, list(network.links), routers)
-    hosts: Counter[int] = Counter()
+    hosts = Hosts(layout, network, topology, routers)
     for index, name in enumerate(network.flows):
-        add_class(layout, network, topology, index, name, controls[name], routers, hosts)
-    if max(hosts.values()) > PER_NODE:
-        raise InvalidInput("Network", "flows", f"below {PER_NODE} hosts for Linux", max(hosts))
+        hosts.add_class(index, name, controls[name])
+    most = max(hosts.counts.values())
+    if most > PER_NODE:
+        raise InvalidInput("Network", "flows", f"below {PER_NODE} hosts for Linux", most)
     return layout
 
 
@@ -126,69 +127,86 @@ def add_routes(topology: Topology, links: list[str], routers: list[Namespace]) -
         ]
 
 
-def add_class(
-    layout: Layout,
-    network: Network,
-    topology: Topology,
-    index: int,
-    name: str,
-    control: str,
-    routers: list[Namespace],
-    hosts: Counter[int],
-) -> None:
-    """Add the hosts and flows of one class.
-
-    Flows of one base RTT without access rates share a host; all receivers are one host.
+@dataclass
+class Hosts:
+    """Adds the hosts and flows of a network to a layout.
 
     Args:
         layout: what they are added to.
         network: the network.
-        topology: nodes at the ends of the class's path.
-        index: index of the class.
-        name: its name.
-        control: the kernel's name of its congestion control.
+        topology: nodes at the ends of the paths.
         routers: the router of each node.
-        hosts: number of hosts at each node so far.
+        counts: number of hosts at each node so far.
     """
-    flows, segment = network.flows[name], network.packet_bytes - HEADERS
-    ends = topology.routes[name]
-    enter, leave = ends if flows.direction == "forward" else (ends[1], ends[0])
 
-    def host(host_name: str, device: str, node: int, route: str) -> tuple[Namespace, int]:
-        """Add a host at a node with a default route; returns it and the number of its subnet."""
-        made, subnet = layout.add(host_name), node * PER_NODE + hosts[node]
-        hosts[node] += 1
-        pair = (made, routers[node])
-        layout.join(Veth(pair, ("eth0", device), subnet, network.packet_bytes))
-        made.ip.append(f"route add default via {address_of(subnet, 1)}{route}")
-        return made, subnet
+    layout: Layout
+    network: Network
+    topology: Topology
+    routers: list[Namespace]
+    counts: Counter[int] = field(default_factory=Counter)
 
-    receiver, subnet = host(f"d{index}", f"d{index}", leave, receiver_route(flows))
-    senders: dict[Any, Namespace] = {}
-    noise = network.send_overhead(name)
-    for number, rtt in enumerate(network.base_rtts(name)):
-        key = number if flows.access is not None else rtt
-        if key not in senders:
-            label = f"h{index}-{len(senders)}"
-            senders[key], _ = host(label, label, enter, sender_route(flows))
-            delay = one_way_delay(network, name, rtt)
-            size = network.packet_bytes
-            forward = delay_words(delay, noise, flows.access, size)
-            backward = delay_words(delay, 0.0, flows.access, size)
-            senders[key].tc.append(f"qdisc add dev eth0 root {forward}")
-            routers[enter].tc.append(f"qdisc add dev {label} root {backward}")
-        layout.flows.append(
-            {
-                "class": index,
-                "control": control,
-                "from": senders[key].name,
-                "to": receiver.name,
-                "address": address_of(subnet, 0),
-                "port": FIRST_PORT + number,
-                "start": start_of(network, name, number),
-                "window_bytes": window_bytes(flows, segment),
-            }
+    def add(self, name: str, node: int, route: str) -> tuple[Namespace, int]:
+        """Add a host at a node; returns it and the number of its subnet.
+
+        Args:
+            name: its name, and that of the router's device to it.
+            node: the node.
+            route: attributes of its default route.
+        """
+        host, subnet = self.layout.add(name), node * PER_NODE + self.counts[node]
+        self.counts[node] += 1
+        ends = (host, self.routers[node])
+        self.layout.join(Veth(ends, ("eth0", name), subnet, self.network.packet_bytes))
+        host.ip.append(f"route add default via {address_of(subnet, 1)}{route}")
+        return host, subnet
+
+    def add_sender(self, label: str, node: int, name: str, rtt: float) -> Namespace:
+        """Add a host that sends flows of class `name` with a base RTT (s), and return it.
+
+        Its delay is the host's `netem` on the way there, and the router's on the way back.
+        """
+        flows, size = self.network.flows[name], self.network.packet_bytes
+        host, _ = self.add(label, node, sender_route(flows))
+        delay, noise = one_way_delay(self.network, name, rtt), self.network.send_overhead(name)
+        forward, backward = (
+            delay_words(delay, random, flows.access, size) for random in (noise, 0.0)
         )
+        host.tc.append(f"qdisc add dev eth0 root {forward}")
+        self.routers[node].tc.append(f"qdisc add dev {label} root {backward}")
+        return host
+
+    def add_class(self, index: int, name: str, control: str) -> None:
+        """Add the hosts and flows of one class.
+
+        Flows of one base RTT without access rates share a host; all receivers are one host.
+
+        Args:
+            index: index of the class.
+            name: its name.
+            control: the kernel's name of its congestion control.
+        """
+        flows = self.network.flows[name]
+        enter, leave = self.topology.routes[name]
+        if flows.direction == "reverse":
+            enter, leave = leave, enter
+        receiver, subnet = self.add(f"d{index}", leave, receiver_route(flows))
+        senders: dict[float, Namespace] = {}
+        for number, rtt in enumerate(self.network.base_rtts(name)):
+            key = rtt if flows.access is None else number
+            if key not in senders:
+                senders[key] = self.add_sender(f"h{index}-{len(senders)}", enter, name, rtt)
+            self.layout.flows.append(
+                {
+                    "class": index,
+                    "control": control,
+                    "from": senders[key].name,
+                    "to": receiver.name,
+                    "address": address_of(subnet, 0),
+                    "port": FIRST_PORT + number,
+                    "start": start_of(self.network, name, number),
+                    "window_bytes": window_bytes(flows, self.network.packet_bytes - HEADERS),
+                }
+            )
 
 
 def one_way_delay(network: Network, name: str, rtt: float) -> float:

@@ -20,6 +20,8 @@ import struct
 import sys
 import time
 
+__all__ = ["Flow", "LinkQueue", "main", "run"]
+
 NEW_NETWORK = 0x40000000
 """CLONE_NEWNET of linux/sched.h."""
 NOT_SENT_LOWAT = 25
