@@ -18,6 +18,17 @@ __all__ = ["DeferredCompiler"]
 class DeferredLibrary:
     """Mixin for Numba's library of a function's code: neither optimises nor builds it."""
 
+    stays_call = False
+    """Whether LLVM must not inline the function: it would put all code into the outermost one."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add LLVM code to the library, marked `noinline` if the function is to stay a call."""
+        if self.stays_call:
+            for each in ir_module.functions:
+                if not each.is_declaration:
+                    each.attributes.add("noinline")
+        super().add_ir_module(ir_module)  # type: ignore[misc]
+
     def _optimize_final_module(self) -> None:
         """Do not optimise the LLVM code: the library of the caller does it."""
 
@@ -56,6 +67,7 @@ class DeferredCompiler(CompilerBase):
         """Numba's usual compiler passes, into a library that is neither optimised nor built."""
         library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
         library.__class__ = type("Library", (DeferredLibrary, type(library)), {})
+        library.stays_call = not self.state.flags.forceinline
         self.state.library = library
         self.state.flags.no_compile = True
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state, "deferred")

@@ -85,7 +85,8 @@ def dispatcher(
     `cache` says whether Numba keeps the machine code in its cache folder; the other arguments are
     those of `optimised_kernel`.
     """
-    inline, call = njit(forceinline=True, **INNER_OPTIONS), njit(**INNER_OPTIONS)
+    inline = njit(forceinline=True, **INNER_OPTIONS)
+    call = njit(forceinline=False, **INNER_OPTIONS)  # or the caller's option would be its own
     outermost = njit(cache=cache, **OPTIONS)
 
     def translate(copy: FunctionType) -> Any:
