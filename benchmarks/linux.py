@@ -2,9 +2,10 @@
 
     python -m benchmarks.linux [--json] [--full]
 
-The kernel's runs are in `tests/agreement/linux_runs.jsonl`. Goodput is in Mbit/s of payload, window
-and queue are in packets; `.linux` is the kernel, `.packets` the packet simulator, and `.difference`
-is relative.
+The kernel's runs are in `tests/agreement/linux_runs.jsonl` and `linux_design.jsonl`. Goodput is in
+Mbit/s of payload, window and queue are in packets; `.linux` is the kernel, `.packets` the packet
+simulator, and `.difference` is relative. The packet simulator's hosts are `host = "linux"`, and no
+value is fitted to these runs.
 
 - One Reno and one Vegas flow over drop-tail, by Vegas's alpha. Ours is the mean over start times
   of the second flow (5, with `--full` 21, as in the tests), because the order of a few packets
@@ -12,6 +13,11 @@ is relative.
 - Vegas alone, by alpha: window and queue.
 - Reno and Vegas alone without jitter, with jitter that reorders packets, and with jitter that does
   not.
+- A designed set: one flow alone, and Reno, CUBIC and Vegas beside each other, over drop-tail and
+  RED, with equal and mixed round-trip times. A ratio is the mean goodput of a flow of one over that
+  of the other, from the kernel's runs with several seeds and ours with as many; `designed.all` has
+  all ratios, `designed.repeatable` those where the kernel's own seeds agree to 5 %. Not among them:
+  the queue disciplines CoDel, PIE, FQ and fq_codel, which vegasfluid does not have yet.
 """
 
 from __future__ import annotations
@@ -28,9 +34,12 @@ from benchmarks.ns2_rows import ROOT
 from benchmarks.ns2_scenarios import reference_runs
 from vegasfluid import metrics, simulate_packets
 
-__all__ = ["LATE", "RUNS", "Measured", "measured"]
+__all__ = ["DESIGN", "LATE", "RUNS", "Compared", "Measured", "compared", "measured"]
 
 RUNS: Path = ROOT / "tests" / "agreement" / "linux_runs.jsonl"
+DESIGN: Path = ROOT / "tests" / "agreement" / "linux_design.jsonl"
+REPEATABLE = 0.05
+"""Largest relative difference of the kernel's own ratios between seeds."""
 LATE = np.linspace(0.0, 0.2, 21)
 """Start times of the second flow, s, over which our results are averaged."""
 EVERY = 5
@@ -44,11 +53,13 @@ class Measured(NamedTuple):
         goodput: Mbit/s of payload of each flow.
         cwnd: mean window of each flow, packets.
         queue: mean queue, packets.
+        utilisation: of the link, 0 to 1.
     """
 
     goodput: np.ndarray
     cwnd: np.ndarray
     queue: float
+    utilisation: float
 
 
 def measured(reference: dict[str, Any], late: float = 0.0, seed: int = 1) -> Measured:
@@ -69,7 +80,8 @@ def measured(reference: dict[str, Any], late: float = 0.0, seed: int = 1) -> Mea
     )
     goodput = metrics.goodput(data).values * PAYLOAD_BYTES * 8e-6
     cwnd = metrics.time_mean(data, "cwnd").values
-    return Measured(goodput, cwnd, float(metrics.mean_queue(data)[-1]))
+    queue, used = float(metrics.mean_queue(data)[-1]), float(metrics.utilisation(data)[-1])
+    return Measured(goodput, cwnd, queue, used)
 
 
 def beside_reno(rows: list[dict[str, Any]], late: np.ndarray) -> Iterator[tuple[str, float, float]]:
@@ -108,8 +120,109 @@ def jittered(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
         yield name, row["flows"][0]["goodput_mbps"], with_jitter(row)
 
 
+class Compared(NamedTuple):
+    """A scenario of the designed set with all of its seeds.
+
+    Args:
+        name: what it is.
+        kernel: ratio of the mean goodputs of the two congestion controls in each run of the kernel.
+        ratio: ours, from the means over as many seeds; NaN for a flow alone.
+        queues: mean queue over the kernel's runs and over ours, packets.
+        utilisations: the same of the utilisation of the link.
+    """
+
+    name: str
+    kernel: np.ndarray
+    ratio: float
+    queues: tuple[float, float]
+    utilisations: tuple[float, float]
+
+    @property
+    def difference(self) -> float:
+        """Relative difference of our ratio from the mean of the kernel's."""
+        return self.ratio / float(np.mean(self.kernel)) - 1
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the kernel was run with several seeds, and their ratios agree."""
+        return len(self.kernel) > 1 and np.ptp(self.kernel) <= REPEATABLE * np.mean(self.kernel)
+
+
+def name_of(scenario: dict[str, Any]) -> str:
+    """Name of a scenario without its seed: rate, delay, queue, flows and Vegas's alpha."""
+    queue, algos = scenario["queue"], [flow["algo"] for flow in scenario["flows"]]
+    kinds = "_".join(f"{algos.count(algo)}{algo}" for algo in dict.fromkeys(algos))
+    rtts = "mixed" if "rtt_ms" in scenario["flows"][0] else f"{scenario['rtt_ms']}ms"
+    where = f"{queue['kind']}{queue['limit']}_{scenario['mbps']}mbps_{rtts}"
+    alpha = f"_alpha{scenario['vegas']['alpha']}" if "vegas" in algos else ""
+    return f"{where}.{kinds}{alpha}"
+
+
+def ratio_of(algos: list[str], goodput: np.ndarray) -> float:
+    """Mean goodput of the flows of the second kind over that of the first; NaN for one kind."""
+    kinds = list(dict.fromkeys(algos))
+    if len(kinds) < 2:
+        return float("nan")
+    means = [np.mean([g for a, g in zip(algos, goodput, strict=True) if a == k]) for k in kinds]
+    return float(means[1] / means[0])
+
+
+def compared(rows: list[dict[str, Any]]) -> Compared:
+    """The kernel's runs of one scenario, which differ in seed and start times, and ours."""
+    algos = [flow["algo"] for flow in rows[0]["scenario"]["flows"]]
+    scenarios = [{"warmup": row["scenario"]["duration"] / 4, **row["scenario"]} for row in rows]
+    ours = [
+        measured({"scenario": scenario}, seed=1 + number)
+        for number, scenario in enumerate(scenarios)
+    ]
+    theirs = [np.array([flow["goodput_mbps"] for flow in row["flows"]]) for row in rows]
+    return Compared(
+        name_of(scenarios[0]),
+        np.array([ratio_of(algos, each) for each in theirs]),
+        float(np.mean([ratio_of(algos, each.goodput) for each in ours])),
+        (mean_of(rows, "mean_pkts"), float(np.mean([each.queue for each in ours]))),
+        (mean_of(rows, "util"), float(np.mean([each.utilisation for each in ours]))),
+    )
+
+
+def mean_of(rows: list[dict[str, Any]], key: str) -> float:
+    """Mean over the kernel's runs of a value of the queue, such as `mean_pkts`."""
+    return float(np.mean([row["queue"][key] for row in rows]))
+
+
+def designed() -> list[Compared]:
+    """All scenarios of the designed set."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in reference_runs(DESIGN):
+        groups.setdefault(name_of(row["scenario"]), []).append(row)
+    return [compared(rows) for rows in groups.values()]
+
+
+def add_designed(figures: Figures, runs: list[Compared]) -> None:
+    """Add the fractions of the designed set that are close to the kernel, and every difference."""
+    ratios = [each for each in runs if not np.isnan(each.ratio)]
+    for part, chosen in (
+        ("all", ratios),
+        ("repeatable", [each for each in ratios if each.repeatable]),
+    ):
+        differences = np.abs([each.difference for each in chosen])
+        figures.add(f"designed.{part}.ratios", len(chosen))
+        for within, bound in ((10, 0.8), (20, 0.95)):
+            wanted = bound if part == "repeatable" else None
+            fraction = float(np.mean(differences < within / 100))
+            figures.add(f"designed.{part}.within{within}", fraction, at_least=wanted)
+    queues = [abs(each.queues[1] / each.queues[0] - 1) for each in runs]
+    used = [abs(each.utilisations[1] - each.utilisations[0]) for each in runs]
+    figures.add("designed.queue.within10", float(np.mean(np.less(queues, 0.1))), at_least=0.9)
+    figures.add("designed.utilisation.within1", float(np.mean(np.less(used, 0.01))), at_least=0.9)
+    for each in ratios:
+        figures.add(f"designed.{each.name}.linux", float(np.mean(each.kernel)))
+        figures.add(f"designed.{each.name}.packets", each.ratio)
+        figures.add(f"designed.{each.name}.difference", each.difference)
+
+
 def measure(full: bool) -> Figures:
-    """Return all three comparisons: the largest difference, and each value."""
+    """Return all comparisons: the largest differences, and each value."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in reference_runs(RUNS):
         rows.setdefault(row["tag"], []).append(row)
@@ -128,6 +241,7 @@ def measure(full: bool) -> Figures:
             figures.add(f"{name}.linux", linux)
             figures.add(f"{name}.packets", packets)
             figures.add(f"{name}.difference", packets / linux - 1)
+    add_designed(figures, designed())
     return figures
 
 

@@ -10,23 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.export.red_in_tc import weight_log
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.quantities import mbps, ms
 
 __all__ = ["ACK_BYTES", "PACKET_BYTES", "PAYLOAD_BYTES", "network_of"]
 
 PACKET_BYTES, ACK_BYTES, PAYLOAD_BYTES = 1500, 52, 1448
-INITIAL_WINDOW = 10.0
-"""Packets (RFC 6928)."""
-DELAYED_ACK = 0.04
-"""s (Linux's TCP_DELACK_MIN)."""
 FAST, ENDLESS = 1e4, 1_000_000
 """How much faster a link is that shall only delay packets, and its buffer."""
-QUICK_ACKS = 16
-"""Packets (Linux's TCP_MAX_QUICKACKS)."""
 
 
 def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
@@ -36,33 +35,49 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
         scenario: as the reference runs describe it.
         late: how much later than there the second and further flows start, s.
     """
-    jitter = ms(scenario["jitter_ms"])  # to both sides: the earliest is the propagation
+    jitter = ms(scenario.get("jitter_ms", 0.0))  # to both sides: the earliest is the propagation
     sending = (PACKET_BYTES + ACK_BYTES) * 8 / (scenario["mbps"] * 1e6)
-    rtt = ms(scenario["rtt_ms"]) - sending - 2 * jitter
-    capacity = mbps(scenario["mbps"], PACKET_BYTES)
-    links = {"bottleneck": Link(capacity, scenario["queue"]["limit"], delay=rtt / 4)}
+    shortest = ms(scenario["rtt_ms"]) - sending - 2 * jitter
+    capacity, queue = mbps(scenario["mbps"], PACKET_BYTES), scenario["queue"]
+    delay = shortest / 4 if jitter else 0.0
+    links = {"bottleneck": Link(capacity, queue["limit"], aqm=discipline_of(queue), delay=delay)}
     if jitter:  # the kernel delays packets before they come to the queue, and ACKs after it
         reorders = scenario["jitter_reorder"]
         before = Link(FAST * capacity, ENDLESS, jitter=2 * jitter, jitter_reorders=reorders)
         links = {"before": before, **links}
     classes = {}
     for number, flow in enumerate(scenario["flows"]):
+        rtt = ms(flow.get("rtt_ms", scenario["rtt_ms"]))
         classes[f"{flow['algo']}{number}"] = Flows(
             1,
             law_of(scenario, flow),
-            base_rtt=rtt,
+            base_rtt=rtt - sending - 2 * jitter,
             path=tuple(links),
-            start=flow.get("start", 0.0) + (late if number else 0.0),
-            initial_window=INITIAL_WINDOW,
-            delayed_ack=DELAYED_ACK if scenario["delack"] else 0.0,
-            quick_acks=QUICK_ACKS,
+            start=(flow.get("start") or 0.0) + (late if number else 0.0),
+            host="linux",
+            delayed_ack=None if scenario.get("delack", True) else 0.0,
             send_overhead=0.0,  # nothing is random in the kernel either
         )
     return Network(links, classes, packet_bytes=PACKET_BYTES, ack_bytes=ACK_BYTES)
+
+
+def discipline_of(queue: Mapping[str, Any]) -> QueueDiscipline:
+    """Queue discipline of a reference run: drop-tail, or RED with the parameters that tc rounds.
+
+    The runs give `tc red` the burst of its manual page where they give none.
+    """
+    if queue["kind"] == "pfifo":
+        return DropTail()
+    low, high = queue["min"], queue["max"]
+    burst = queue.get("burst") or int((2 * low + high) / 3 + 1)
+    log = weight_log(low * PACKET_BYTES, burst, PACKET_BYTES)
+    assert log is not None, "the kernel refuses these parameters, too"
+    prob = queue.get("prob", 0.1)
+    return Red(low, high, max_drop=prob, weight=2.0**-log, gentle=False, wait=False)
 
 
 def law_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> CongestionControl:
     """Congestion control of a flow, with the parameters of the kernel."""
     if flow["algo"] == "vegas":
         return Vegas(**scenario["vegas"], dialect="linux")
-    return Reno(recovery="sack", byte_counting=True)
+    return {"reno": Reno(), "cubic": Cubic()}[flow["algo"]]

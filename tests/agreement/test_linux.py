@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.linux import LATE, RUNS, measured, with_jitter
+from benchmarks.linux import DESIGN, LATE, RUNS, Compared, designed, measured, with_jitter
 from benchmarks.ns2_scenarios import reference_runs
 from tests.agreement.idle import IDLE
 
 ROWS = list(reference_runs(RUNS))
+LOSS_BASED = [
+    run
+    for run in reference_runs(DESIGN)
+    if run["tag"] == "alone" and run["flows"][0]["algo"] in ("reno", "cubic")
+]
 BOTH = [run for run in ROWS if run["tag"] == "e1"]
 SOLO = [run for run in ROWS if run["tag"] == "nv"]
 JITTER = {(run["meta"]["jit"], run["meta"]["algo"]): run for run in ROWS if run["tag"] == "e3"}
@@ -72,3 +77,39 @@ def test_reordering_turns_vegas_into_reno(rates: dict[tuple[str, str], float]) -
 def test_ordered_jitter_starves_vegas_and_not_reno(rates: dict[tuple[str, str], float]) -> None:
     assert rates["both_ordered", "vegas"] < 0.5 * rates["none", "vegas"]
     assert rates["both_ordered", "reno"] > 0.9 * rates["none", "reno"]
+
+
+@pytest.mark.parametrize(
+    "run",
+    LOSS_BASED,
+    ids=[f"{run['flows'][0]['algo']}-{run['scenario']['queue']['limit']}" for run in LOSS_BASED],
+)
+def test_reno_and_cubic_alone_over_drop_tail(run: dict[str, Any]) -> None:
+    """Nothing is random in these runs, so each window and each loss counts."""
+    goodput, cwnd, queue, _ = measured(run)
+    assert goodput[0] == pytest.approx(run["flows"][0]["goodput_mbps"], rel=0.005)
+    assert cwnd[0] == pytest.approx(run["flows"][0]["cwnd"], rel=0.01)
+    assert queue == pytest.approx(run["queue"]["mean_pkts"], rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def design() -> list[Compared]:
+    """The designed set: flows alone and beside each other, over drop-tail and RED."""
+    return designed()
+
+
+@pytest.mark.study
+def test_ratios_of_a_designed_set_are_the_kernels(design: list[Compared]) -> None:
+    """Where the kernel's own seeds agree: 80 % within 10 %, 95 % within 20 %."""
+    differences = np.array([abs(each.difference) for each in design if each.repeatable])
+    assert len(differences) >= 8
+    assert np.mean(differences < 0.1) >= 0.8
+    assert np.mean(differences < 0.2) >= 0.95
+
+
+@pytest.mark.study
+def test_queues_of_a_designed_set_are_the_kernels(design: list[Compared]) -> None:
+    queues = np.array([each.queues for each in design])
+    used = np.array([each.utilisations for each in design])
+    assert np.mean(np.abs(queues[:, 1] / queues[:, 0] - 1) < 0.1) >= 0.9
+    assert np.mean(np.abs(used[:, 1] - used[:, 0]) < 0.01) >= 0.9

@@ -139,14 +139,15 @@ def test_rerouting_defaults() -> None:
 
 
 def test_recoveries() -> None:
-    # RFC 6582 is NewReno's; ns-3's TcpSocketBase has Sack true, Linux net.ipv4.tcp_sack 1.
+    # RFC 6582 is NewReno's; ns-3's TcpSocketBase has Sack true, Linux net.ipv4.tcp_sack 1 and
+    # net.ipv4.tcp_recovery 1 (TCP_RACK_LOSS_DETECTION).
     assert (Reno().rules.recovery, NewReno().recovery) == ("reno", "newreno")
     for law in (Cubic, HighSpeed, Scalable):
         assert law().rules.recovery == "sack"
         with pytest.raises(InvalidInput, match=f"{law.__name__}: recovery must be one of reno, "):
             law(recovery="tahoe")
-    for name in ("linux", "ns3"):
-        assert DIALECTS[name].rules.recovery == "sack"
+    assert DIALECTS["ns3"].rules.recovery == "sack"
+    assert DIALECTS["linux"].rules.recovery == "rack"
 
 
 def test_ns3_returns_to_ssthresh_after_a_loss() -> None:

@@ -38,15 +38,15 @@ LAWS: dict[str, CongestionControl] = {
     **RENO_ALIKE,
     "sack": Reno(recovery="sack"),
     "brakmo": Vegas(alpha=3, beta=5),
-    "linux": Vegas(alpha=3, beta=5, dialect="linux"),
+    "ns3": Vegas(alpha=3, beta=5, dialect="ns3"),
     "ns2": Vegas(alpha=6, beta=8, dialect="ns2"),
 }
 EVERY = {
     **LAWS,
     **{name: law() for name, law in congestion_controls().items() if law().rules.reliable},
-    **{f"vegas of {name}": Vegas(dialect=name) for name in DIALECTS},
+    **{f"vegas of {name}": Vegas(dialect=name) for name in DIALECTS if name != "linux"},
 }
-SOME = ("reno", "newreno", "sack", "brakmo", "linux")
+SOME = ("reno", "newreno", "sack", "brakmo", "ns3")
 
 
 def crowded(aqm: QueueDiscipline) -> Network:
@@ -147,13 +147,13 @@ def offering() -> Network:
         "cbr": replace(of["sack"], traffic=Cbr(100.0), **delayed),
         "poisson": replace(of["brakmo"], traffic=Poisson(0.01), send_overhead=300 * US),
         "on_off": replace(of["reno"], traffic=OnOff(0.1, 0.2, 300.0), delayed_ack=0.04),
-        "sessions": replace(of["linux"], count=3, traffic=Sessions(**sessions), **delayed),
+        "sessions": replace(of["ns3"], count=3, traffic=Sessions(**sessions), **delayed),
         "larger": replace(of["sack"], initial_window=10.0, traffic=Sessions(**sessions)),
         "short": replace(of["counting"], traffic=OnOff(0.1, 0.1, 400.0, times="exponential")),
         "on_off in sessions": replace(of["newreno"], count=2, traffic=OnOff(**on_off)),
         "udp": replace(of["reno"], law=Unresponsive(), traffic=Poisson(0.01), delayed_ack=0.04),
     }
-    for name in ("reno", "sack", "linux"):
+    for name in ("reno", "sack", "ns3"):
         traffic = Sessions(**sessions, overlapping=True)
         classes[f"overlapping {name}"] = replace(of[name], count=3, traffic=traffic)
     return network(link(DropTail(), 30), classes)
@@ -178,9 +178,9 @@ def everything() -> Network:
         "newreno": replace(of["newreno"], path=("a",), ecn=False, **back),
         "sack": replace(of["sack"], path=("a", "b", "c"), count=2),
         "brakmo": replace(of["brakmo"], path=("c", "a"), **slow, **back),
-        "linux": replace(of["linux"], path=("b",), delayed_ack=0.03),
+        "ns3": replace(of["ns3"], path=("b",), delayed_ack=0.03),
         "ns2": replace(of["ns2"], path=("b", "c"), **near),
-        "waiting": replace(of["linux"], path=("c", "b"), count=2, traffic=overlapping, **back),
+        "waiting": replace(of["ns3"], path=("c", "b"), count=2, traffic=overlapping, **back),
         "apart": replace(of["reno"], path=("a",), count=2, traffic=apart, delayed_ack=0.05),
         "on_off": replace(of["sack"], path=("b", "c"), traffic=OnOff(0.1, 0.2, 300.0)),
         "pauses": replace(of["ns2"], path=("a",), initial_window=4.0, traffic=pauses, **back),

@@ -20,6 +20,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = [
     "NOTHING",
     "PARTIAL",
+    "RACK_TLP",
     "RECOVERIES",
     "RECOVERY_NUMBERS",
     "RESEND",
@@ -62,23 +63,30 @@ on_recovery_end: Callable[[Any], None]
 on_restart: Callable[[Any, int], None]
 """`(flow, now)`: called after a timeout at `now` (ps) has set the windows."""
 
-RENO, NEWRENO, SACK, FINE = 0, 1, 2, 3
+RENO, NEWRENO, SACK, FINE, RACK_TLP = 0, 1, 2, 3, 4
 """Recovery schemes: fast recovery that ends with the first new ACK (RFC 5681), or after the last
 loss of the window (RFC 6582); selective ACKs (RFC 6675); a fine-grained timer that duplicate ACKs
-check (Vegas in ns-2)."""
+check (Vegas in ns-2); loss detection by time with tail loss probes and proportional rate reduction
+(RFC 8985, RFC 6937; see `vegasfluid.packet.rack`)."""
 
 PARTIAL = 2
 """Value of `flow.in_recovery` after the first partial ACK. Only that ACK restarts the timer, so
 that many losses in a window end in a timeout, not after as many round trips (RFC 6582, section 4).
 """
 
-RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
+RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK, "rack": RACK_TLP}
 """Recovery schemes that model files can choose, by name."""
 
 RECOVERY_NUMBERS = {**RECOVERIES, "fine": FINE}
 """All recovery schemes, by name."""
 
-TIMEOUTS = {"reno": (1.0, 1.5), "newreno": (0.0, 1.5), "sack": (0.0, 1.9), "fine": (0.0, 1.1)}
+TIMEOUTS = {
+    "reno": (1.0, 1.5),
+    "newreno": (0.0, 1.5),
+    "sack": (0.0, 1.9),
+    "rack": (0.0, 1.9),
+    "fine": (0.0, 1.1),
+}
 """Parameters of `timeout_share`, by recovery scheme: the fraction of windows with several losses
 that end in a timeout, and the window (packets) at which every loss does. Fitted to the timeouts per
 drop of the packet simulator, for windows of 1.8 to 40 packets under RED. The form min(1, 3 / W) of

@@ -17,7 +17,10 @@ from typing import Any
 
 from vegasfluid.congestion import loss_recovery
 
-__all__ = ["PacketRules"]
+__all__ = ["OPEN", "PacketRules"]
+
+OPEN = 0
+"""State of a sender with RACK-TLP recovery that misses no packet (see `on_state`)."""
 
 Handler = Callable[..., Any]
 """A scalar function on a flow record."""
@@ -51,6 +54,14 @@ def no_restart(flow: Any, now: int) -> None:
     """Do nothing: the congestion control has no state that a timeout changes."""
 
 
+def no_state(flow: Any, state: int) -> None:
+    """Do nothing: the congestion control does not use the state of the sender."""
+
+
+def no_flight_start(flow: Any, now: int) -> None:
+    """Do nothing: the congestion control does not use when a sender starts anew."""
+
+
 def no_recovery_end(flow: Any) -> None:
     """Do nothing: the congestion control has no state that a recovery changes."""
 
@@ -75,6 +86,10 @@ class PacketRules:
             only once, with its RTT in ps; None: no samples are needed.
         on_recovery_end: `(flow) -> None`, called when a recovery by NewReno or SACK ends.
         on_restart: `(flow, now) -> None`, called after a timeout has set the windows.
+        on_state: `(flow, state) -> None`, called with RACK-TLP recovery when the sender's state
+            changes: 0 open, 1 packets out of order, 2 reducing, 3 in recovery, 4 after a timeout.
+        on_flight_start: `(flow, now) -> None`, called with RACK-TLP recovery before a packet is
+            sent while nothing is in flight.
         handlers: replacements for handlers of `loss_recovery`, by name, where retransmission
             differs: `on_ack(flow, now, acked) -> int` and `on_duplicate_ack(flow, now) -> int`
             return the sender's actions, a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
@@ -82,7 +97,8 @@ class PacketRules:
         places: those of them that are packet numbers: a new connection counts them from its own
             first packet.
         counters: those of them that are variables of a trajectory.
-        recovery: loss recovery: reno, newreno, sack, or fine (a fine-grained timer, by `handlers`).
+        recovery: loss recovery: reno, newreno, sack, rack, or fine (a fine-grained timer, by
+            `handlers`).
         reliable: whether packets are acknowledged and lost ones retransmitted.
     """
 
@@ -93,6 +109,8 @@ class PacketRules:
     on_rtt_sample: Handler | None = None
     on_recovery_end: Handler = no_recovery_end
     on_restart: Handler = no_restart
+    on_state: Handler = no_state
+    on_flight_start: Handler = no_flight_start
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     state: Mapping[str, int | float] = field(default_factory=dict)
     places: tuple[str, ...] = ()
@@ -114,6 +132,8 @@ class PacketRules:
             ("on_rtt_sample", self.on_rtt_sample or no_rtt_sample),
             ("on_recovery_end", self.on_recovery_end),
             ("on_restart", self.on_restart),
+            ("on_state", self.on_state),
+            ("on_flight_start", self.on_flight_start),
         )
 
     def _handler(self, handler: Any) -> Handler:
@@ -175,4 +195,4 @@ class PacketRules:
     @property
     def keeps_send_times(self) -> bool:
         """Whether the sender stores when and how often it sent each packet, for RTTs or SACK."""
-        return bool(self.on_rtt_sample or self.handlers) or self.recovery == "sack"
+        return bool(self.on_rtt_sample or self.handlers) or self.recovery in ("sack", "rack")

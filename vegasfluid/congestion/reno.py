@@ -20,6 +20,7 @@ from vegasfluid.congestion.base import (
     aimd_loss_factor,
     loss_based_growth,
 )
+from vegasfluid.congestion.counted_growth import COUNT, grow_as_reno
 from vegasfluid.congestion.loss_recovery import require_recovery
 
 __all__ = ["Reno"]
@@ -28,16 +29,17 @@ __all__ = ["Reno"]
 def increase_window(flow: Any, now: int, acked: int) -> None:
     """Grow `flow.cwnd` for an ACK: one packet in slow start, 1/cwnd afterwards.
 
-    With `byte_counting`, it grows by that for each of the `acked` packets; with `validates`, only
-    while the window limits the sender. `now` (ps) is not used.
+    With `byte_counting`, it grows by whole packets, and for each of the `acked` packets; with
+    `validates`, only while the window limits the sender. `now` (ps) is not used.
     """
-    counted = acked if flow.byte_counting else 1
     if flow.validates and not flow.window_limited:
         return
-    if flow.cwnd < flow.ssthresh:
-        flow.cwnd += counted
+    if flow.byte_counting:
+        grow_as_reno(flow, acked)
+    elif flow.cwnd < flow.ssthresh:
+        flow.cwnd += 1
     else:
-        flow.cwnd += counted / flow.cwnd
+        flow.cwnd += 1 / flow.cwnd
 
 
 def window_after_loss(flow: Any, window: float) -> float:
@@ -101,7 +103,9 @@ class Reno(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """The packet simulator's rules of RFC 5681, functions on a flow's record."""
-        return PacketRules(increase_window, window_after_loss, recovery=self.recovery or "reno")
+        return PacketRules(
+            increase_window, window_after_loss, state=COUNT, recovery=self.recovery or "reno"
+        )
 
     def packet_parameters(self) -> dict[str, float]:
         """Switches that the packet rules read: `byte_counting` and `validates` as 0 or 1."""

@@ -21,10 +21,16 @@ class Substitute(NamedTuple):
     Args:
         value: the value, in internal units.
         note: what differs from a host with another value, a sentence with `{}` for the class.
+        replaces: the values that it stands for; None: all others.
     """
 
     value: Any
     note: str
+    replaces: tuple[Any, ...] | None = None
+
+    def stands_for(self, wanted: Any) -> bool:
+        """Whether it takes the place of the value that a host has, `wanted`."""
+        return wanted != self.value and (self.replaces is None or wanted in self.replaces)
 
 
 def fit_hosts(
@@ -47,7 +53,7 @@ def fit_hosts(
         changes = {
             key: substitute
             for key, substitute in substitutes.items()
-            if key not in given and getattr(wanted, key) != substitute.value
+            if key not in given and substitute.stands_for(getattr(wanted, key))
         }
         fitted[name] = with_settings(flows, {key: one.value for key, one in changes.items()})
         if flows.law.rules.reliable:

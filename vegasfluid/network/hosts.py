@@ -7,9 +7,9 @@ headers and options included.
 Sources:
     Linux 6.1: include/net/tcp.h (TCP_INIT_CWND, TCP_INFINITE_SSTHRESH, TCP_RTO_MIN,
     TCP_TIMEOUT_INIT, TCP_ATO_MIN, TCP_MAX_QUICKACKS, TCPOLEN_TSTAMP_ALIGNED, tcp_is_cwnd_limited),
-    net/ipv4/tcp_ipv4.c (tcp_sk_init: SACK and timestamps are on), tcp_cong.c (tcp_slow_start and
-    tcp_cong_avoid_ai count packets). Its delayed-ACK timer adapts from 40 to 200 ms; a bulk
-    transfer keeps it at 40 ms.
+    net/ipv4/tcp_ipv4.c (tcp_sk_init: SACK, RACK, tail loss probes and timestamps are on),
+    tcp_cong.c (tcp_slow_start and tcp_cong_avoid_ai count packets). Its delayed-ACK timer adapts
+    from 40 to 200 ms; a bulk transfer keeps it at 40 ms.
     FreeBSD 14: sys/netinet/tcp_timer.h (TCPTV_MIN, TCPTV_CPU_VAR, TCPTV_RTOBASE, TCPTV_DELACK),
     cc_newreno.c (CCF_CWND_LIMITED); defaults of net.inet.tcp.initcwnd_segments, rfc3465 (byte
     counting), sack.enable and rfc1323 (timestamps).
@@ -69,6 +69,8 @@ class Host(Value):
     """Size of an acknowledgement on the wire, bytes; 52: with the timestamps of RFC 7323."""
     recovery: str | None
     """Loss recovery of congestion controls that have a choice; None: that of their definition."""
+    implementation: str | None
+    """Implementation of congestion controls that have several (CUBIC); None: their definition."""
     byte_counting: bool
     """Whether windows grow by the number of packets acknowledged, not of ACKs (RFC 3465)."""
     validates: bool
@@ -85,6 +87,7 @@ TEXTBOOK = Host(
     quick_acks=0,
     ack_bytes=40,
     recovery=None,
+    implementation=None,
     byte_counting=False,
     validates=False,
 )
@@ -100,6 +103,7 @@ NS2 = Host(
     quick_acks=0,
     ack_bytes=40,
     recovery=None,  # an agent of its own for each scheme
+    implementation=None,
     byte_counting=False,
     validates=False,
 )
@@ -114,7 +118,8 @@ LINUX = Host(
     delayed_ack=0.04,
     quick_acks=16,
     ack_bytes=52,
-    recovery="sack",
+    recovery="rack",
+    implementation="linux",
     byte_counting=True,
     validates=True,
 )
@@ -130,6 +135,7 @@ FREEBSD = Host(
     quick_acks=0,
     ack_bytes=52,
     recovery="sack",
+    implementation=None,
     byte_counting=True,
     validates=True,
 )
@@ -145,6 +151,7 @@ NS3 = Host(
     quick_acks=0,
     ack_bytes=52,
     recovery="sack",
+    implementation=None,
     byte_counting=True,
     validates=True,
 )

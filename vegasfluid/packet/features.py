@@ -16,6 +16,7 @@ __all__ = [
     "ECN",
     "JITTER",
     "MULTI_HOP",
+    "RACK",
     "REORDERING",
     "SACK_BLOCKS",
     "SEND_OVERHEAD",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 MULTI_HOP = TWO_WAY = REORDERING = JITTER = DELAY_EVENTS = False
-DELAYED_ACKS = SACK_BLOCKS = ECN = APP_LIMITED = SEND_OVERHEAD = ARRIVAL_BINS = False
+DELAYED_ACKS = SACK_BLOCKS = RACK = ECN = APP_LIMITED = SEND_OVERHEAD = ARRIVAL_BINS = False
 
 
 class Features(NamedTuple):
@@ -38,6 +39,7 @@ class Features(NamedTuple):
         DELAY_EVENTS: delays change during the run.
         DELAYED_ACKS: receivers delay ACKs.
         SACK_BLOCKS: receivers report packets out of order, and senders use the reports.
+        RACK: senders recover from losses by RACK-TLP.
         ECN: queues mark packets.
         APP_LIMITED: a traffic source is not bulk: it offers less than TCP could send, or ends
             connections.
@@ -52,6 +54,7 @@ class Features(NamedTuple):
     DELAY_EVENTS: bool = False
     DELAYED_ACKS: bool = False
     SACK_BLOCKS: bool = False
+    RACK: bool = False
     ECN: bool = False
     APP_LIMITED: bool = False
     SEND_OVERHEAD: bool = False

@@ -13,6 +13,7 @@ from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
+from vegasfluid.packet.rack.records import RACK_INITIAL
 from vegasfluid.packet.ring import ACCESS
 from vegasfluid.packet.rules import Rules, flow_fields, layout, link_fields
 from vegasfluid.traffic.base import TrafficSource
@@ -90,7 +91,8 @@ def features_of(network: Network, counted: bool) -> Features:
         JITTER=jitter,
         DELAY_EVENTS=bool(network.events),
         DELAYED_ACKS=any(flows.settings.delayed_ack > 0 for flows in classes),
-        SACK_BLOCKS=any(flows.law.rules.recovery == "sack" for flows in classes),
+        SACK_BLOCKS=any(flows.law.rules.recovery in ("sack", "rack") for flows in classes),
+        RACK=any(flows.law.rules.recovery == "rack" for flows in classes),
         ECN=any(link.aqm.marks for link in links),
         APP_LIMITED=any(not flows.traffic.endless for flows in classes),
         SEND_OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),
@@ -157,7 +159,9 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
     records["recovery"], records["reliable"] = rules.recovery_number, rules.reliable
     records["ect"] = flows.ecn and rules.reliable
     records["keeps_send_times"] = rules.keeps_send_times
+    added = RACK_INITIAL if rules.recovery == "rack" else {}
     for name, value in {
+        **added,
         **flow_fields(flows.law),
         **flow_fields(flows.traffic, packet_bytes),
     }.items():

@@ -118,15 +118,12 @@ PACKET = _fields("time header")
 SACK_BLOCK = _fields("low high")
 """Fields of an ACK besides its number: the SACK block, from `low` to below `high`."""
 
-SLOT = np.dtype(
-    [
-        ("sent_at", np.int64),
-        ("transmissions", np.int32),
-        ("received", np.uint8),
-        ("sacked", np.uint8),
-    ],
-    align=True,
-)
+SLOT: list[tuple[str, type]] = [
+    ("sent_at", np.int64),
+    ("transmissions", np.int32),
+    ("received", np.uint8),
+    ("sacked", np.uint8),
+]
 """Fields of a packet in the window: when it was last sent (ps), how often it was sent, whether it
 arrived out of order, and whether a SACK block has reported that to the sender."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.packet.features import Features
+from vegasfluid.packet.rack.records import RACK_FLOW, RACK_SLOT
 from vegasfluid.packet.records import (
     BIN,
     CHANGE,
@@ -88,7 +89,8 @@ def layout(rules: Rules) -> dict[str, np.dtype]:
     """
     flows = [flow_fields(control) for control in rules.controls]
     flows += [flow_fields(source, 1) for source in rules.sources]
-    flow = with_fields(FLOW, flows)
+    flow = with_fields(FLOW | (RACK_FLOW if rules.features.RACK else {}), flows)
+    slot = np.dtype(SLOT + (RACK_SLOT if rules.features.RACK else []), align=True)
     counters = [dict.fromkeys(counters_of(rules), 0.0)]
     return {
         "flows": flow,
@@ -96,7 +98,7 @@ def layout(rules: Rules) -> dict[str, np.dtype]:
         "hops": with_fields(HOP, []),
         "links": with_fields(LINK, [link_fields(each) for each in rules.disciplines]),
         "packets": with_fields(PACKET | (SACK_BLOCK if rules.features.SACK_BLOCKS else {}), []),
-        "slots": SLOT,
+        "slots": slot,
         "waiting": WAITING,
         "changes": CHANGE,
         "times": TIME,

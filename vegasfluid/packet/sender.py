@@ -17,6 +17,7 @@ from vegasfluid.clock import NEVER
 from vegasfluid.congestion.loss_recovery import (
     LARGEST_BACKOFF,
     PARTIAL,
+    RACK_TLP,
     RESEND,
     RETRANSMIT,
     SACK,
@@ -24,9 +25,13 @@ from vegasfluid.congestion.loss_recovery import (
     SEND_ONE,
     sample_round_trip,
 )
-from vegasfluid.packet.features import APP_LIMITED, ECN, SACK_BLOCKS, SEND_OVERHEAD, TWO_WAY
-from vegasfluid.packet.ring import ACCESS, current_delay, push
-from vegasfluid.packet.rng import uniform
+from vegasfluid.packet.features import APP_LIMITED, ECN, RACK, SACK_BLOCKS, TWO_WAY
+from vegasfluid.packet.rack.sending import (
+    expire_timer,
+    finish_handshake,
+    receive_ack,
+    send_allowed,
+)
 from vegasfluid.packet.sampling import sample_sender
 from vegasfluid.packet.scoreboard import (
     clear_acknowledged,
@@ -36,13 +41,10 @@ from vegasfluid.packet.scoreboard import (
     take_sack_block,
 )
 from vegasfluid.packet.state import flow_of, initial_of, slot_of
+from vegasfluid.packet.transmission import transmit
 from vegasfluid.traffic.base import NEW_CONNECTION
 
 __all__ = ["next_due", "reach_sender", "run_due", "run_until", "send_window"]
-
-FAR = 2**61
-"""Time after the end of any run, ps (2.3e6 s). Packets that would wait longer for an access link
-are put off to it, so that times stay 64-bit integers."""
 
 on_ack: Callable[..., int]
 """`(i, flow, now, acked)`: actions of the i-th congestion control for an ACK of new packets."""
@@ -60,39 +62,12 @@ open_connection: Callable[..., None]
 """`(flow, initial)`: reset a flow, from its record at the start, for a new connection."""
 
 
-def transmit(sim: Any, f: int, seq: int, now: int) -> None:
-    """Send packet `seq` of flow `f` at `now` (ps) over the access link towards the first queue."""
-    flow = flow_of(sim, f)
-    ready = now
-    if SEND_OVERHEAD and flow.overhead > 0:
-        if flow.ready_at <= now:  # one random time for a burst, as ns-2's `overhead_` does it
-            flow.ready_at = now + int(uniform(flow) * flow.overhead)
-        ready = flow.ready_at
-    start = min(max(ready, flow.access_free), FAR)
-    flow.access_free = start + flow.access_service
-    delay = current_delay(sim, ACCESS, flow.flow_class, flow.access_delay, start)
-    push(sim, f, 0, flow.access_free + delay, 2 * seq, 0, 0)
-    flow.sent += 1
-    if seq < flow.max_seq:
-        flow.retransmitted += 1
-    else:
-        flow.max_seq = seq + 1
-        if flow.max_seq - flow.una >= sim.slot_count - 1:
-            flow.full = 1
-        if flow.timed_seq < 0:
-            flow.timed_seq = seq
-            flow.timed_at = ready
-    if flow.keeps_send_times:
-        slot = slot_of(sim, f, seq)
-        slot.sent_at = ready
-        slot.transmissions += 1
-    if APP_LIMITED and flow.deadline == NEVER and flow.reliable:
-        flow.deadline = now + flow.rto * flow.backoff
-
-
 def send_window(sim: Any, f: int, now: int) -> None:
     """Send at `now` (ps) all packets of flow `f` that the window allows."""
     flow = flow_of(sim, f)
+    if RACK and flow.recovery == RACK_TLP:
+        send_allowed(sim, f, now)
+        return
     if SACK_BLOCKS and flow.recovery == SACK:
         send_pipe(sim, f, now)
         return
@@ -202,6 +177,9 @@ def expire_rto(sim: Any, f: int, now: int) -> None:
     Apply the packet rule to the window, double the timer, and send again from the oldest packet.
     """
     flow = flow_of(sim, f)
+    if RACK and flow.recovery == RACK_TLP:
+        expire_timer(sim, f, now)
+        return
     flow.timeouts += 1
     on_timeout(flow.law, flow, now)
     if SACK_BLOCKS and flow.recovery == SACK:
@@ -292,6 +270,9 @@ def reach_sender(sim: Any, f: int, now: int, header: int, low: int, high: int) -
         return
     if ack_number <= flow.opened:  # of an older connection, or from before the handshake's end
         return
+    if RACK and flow.recovery == RACK_TLP:
+        acknowledge_by_rack(sim, f, now, header, low, high)
+        return
     if SACK_BLOCKS and flow.recovery == SACK and high > ack_number:
         take_sack_block(sim, f, low, high)
     if ack_number > flow.una:
@@ -338,4 +319,22 @@ def acknowledge(sim: Any, f: int, ack_number: int, now: int, ece: int) -> None:
         flow.cwnd = flow.initial_window
     apply_action(sim, f, action, now)
     if APP_LIMITED and flow.una == flow.offered:
+        on_finished(flow.traffic, flow, now)
+
+
+def acknowledge_by_rack(sim: Any, f: int, now: int, header: int, low: int, high: int) -> None:
+    """Process an ACK of flow `f` whose recovery is RACK-TLP; arguments as `reach_sender`."""
+    flow = flow_of(sim, f)
+    first, ece = flow.una, False
+    if first == flow.max_seq:
+        return
+    if ECN:
+        ece = (header & 1) == 1 and header >> 1 > flow.reduced_at
+    if first == flow.opened:  # the first packet stands for the handshake
+        finish_handshake(sim, f, now, header >> 1)
+    else:
+        receive_ack(sim, f, now, header >> 1, low, high, ece)
+    if ECN and ece:
+        flow.reduced_at = flow.max_seq
+    if APP_LIMITED and flow.una == flow.offered and first < flow.una:
         on_finished(flow.traffic, flow, now)

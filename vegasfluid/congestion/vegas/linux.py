@@ -2,23 +2,23 @@
 
 The backlog is `diff = cwnd (rtt - base) / base`, with the *base* RTT as divisor, in whole packets,
 from the smallest RTT of the round. So the estimate is rtt/base times that of the published rule.
-Slow start doubles the window every round trip. With fewer than three samples in a round, the window
-grows as Reno's.
+Slow start doubles the window every round trip. With fewer than three samples in a round (with
+delayed ACKs, a window below six packets), the window grows as Reno's.
 
-Lost packets are retransmitted by SACK. While packets are missing or reordered, Vegas is off and the
-window grows as Reno's. Not modelled: the kernel discards its base RTT when it sends with nothing in
-flight.
+Lost packets are retransmitted by RACK-TLP. While packets are missing or reordered, Vegas is off and
+the window grows as Reno's. The base RTT is discarded when a packet is sent with nothing in flight:
+after a timeout, or a pause of the application.
 
 Sources:
-    The behaviour of Linux 6.1, net/ipv4/tcp_vegas.c and tcp_cong.c (no code copied); RFC 6675 for
-    the recovery.
+    The behaviour of Linux 6.1, net/ipv4/tcp_vegas.c and tcp_cong.c (no code copied).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.packet_rules import PacketRules
+from vegasfluid.congestion.counted_growth import COUNT, grow_as_reno, slow_start
+from vegasfluid.congestion.packet_rules import OPEN, PacketRules
 from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["LINUX"]
@@ -52,13 +52,13 @@ def end_round(flow: Flow, acked: int) -> None:
     if flow.cwnd < flow.ssthresh:
         if backlog > flow.gamma:
             flow.cwnd = min(flow.cwnd, float(int(flow.cwnd / (1 + queueing))) + 1.0)
-            flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
+            flow.ssthresh = min(flow.ssthresh, flow.cwnd)
             flow.vegas_above_gamma += 1
         else:
-            flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
+            slow_start(flow, acked)
     elif backlog > flow.beta:
         flow.cwnd -= 1.0
-        flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
+        flow.ssthresh = min(flow.ssthresh, flow.cwnd)
         flow.vegas_above_beta += 1
     elif backlog < flow.alpha:
         flow.cwnd += 1.0
@@ -66,18 +66,7 @@ def end_round(flow: Flow, acked: int) -> None:
     else:
         flow.vegas_unchanged += 1
     flow.cwnd = max(flow.cwnd, 2.0)
-    flow.ssthresh = max(flow.ssthresh, float(int(flow.cwnd * 3 / 4)))
-
-
-def reno_step(flow: Flow, acked: int) -> None:
-    """Grow `flow.cwnd` as Reno for an ACK, where RTT samples are few or Vegas is off.
-
-    `acked` is the number of new packets that it acknowledges.
-    """
-    if flow.cwnd < flow.ssthresh:
-        flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
-    else:
-        flow.cwnd += acked / flow.cwnd
+    flow.ssthresh = max(flow.ssthresh, float(int(flow.cwnd) // 2 + int(flow.cwnd) // 4))
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
@@ -91,33 +80,44 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
     """Change `flow.cwnd` for an ACK: by Vegas's rule at the end of a round trip.
 
     As Reno while packets are missing or reordered, or after a round with fewer than three RTT
-    samples; slow start grows with every ACK. `acked` is the number of new packets acknowledged.
+    samples; slow start grows with every ACK. `acked` is the number of new packets delivered.
     """
-    if flow.sacked > 0 or flow.una < flow.recover:
-        reno_step(flow, acked)
-        flow.was_off = 1
-        return
-    if flow.was_off:
-        begin_round(flow)
-        flow.was_off = 0
-    if flow.una > flow.round_end:
+    if not flow.vegas_on:
+        as_reno(flow, acked)
+    elif flow.una > flow.round_end:
         if flow.round_samples < FEWEST_SAMPLES:
-            reno_step(flow, acked)
+            as_reno(flow, acked)
         else:
             end_round(flow, acked)
         begin_round(flow)
     elif flow.cwnd < flow.ssthresh:
-        flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
+        slow_start(flow, acked)
+
+
+def as_reno(flow: Flow, acked: int) -> None:
+    """Grow `flow.cwnd` as Reno for `acked` packets, if the window limits the sender."""
+    if flow.window_limited:
+        grow_as_reno(flow, acked)
+
+
+def on_state(flow: Flow, state: int) -> None:
+    """Switch Vegas on, with a new round trip, when no packet is missing; off in other states."""
+    flow.vegas_on = int(state == OPEN)
+    if flow.vegas_on:
+        begin_round(flow)
+
+
+def on_flight_start(flow: Flow, now: int) -> None:
+    """Discard the base RTT of a flow that sends with nothing in flight, and switch Vegas on."""
+    flow.base_rtt = NO_SAMPLE
+    flow.vegas_on = 1
+    begin_round(flow)
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
     """Window after a loss, packets: half of the window in use (`window`)."""
+    flow.acked_count = 0
     return window / 2
-
-
-def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout, start a round trip of a flow: discard the RTT samples before."""
-    begin_round(flow)
 
 
 LINUX = VegasImplementation(
@@ -143,19 +143,20 @@ LINUX = VegasImplementation(
         increase_window,
         window_after_loss,
         on_rtt_sample=on_rtt_sample,
-        on_recovery_end=begin_round,
-        on_restart=on_restart,
+        on_state=on_state,
+        on_flight_start=on_flight_start,
         state={
             "round_end": 0,
             "round_samples": 0,
             "round_rtt": NO_SAMPLE,
             "base_rtt": NO_SAMPLE,
-            "was_off": 0,
+            "vegas_on": 1,
+            **COUNT,
             **COUNTERS,
         },
         places=("round_end",),
         counters=tuple(COUNTERS),
-        recovery="sack",
+        recovery="rack",
     ),
-    sources=("Linux 6.1, net/ipv4/tcp_vegas.c", "RFC 6675"),
+    sources=("Linux 6.1, net/ipv4/tcp_vegas.c", "RFC 8985"),
 )

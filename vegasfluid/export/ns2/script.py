@@ -34,6 +34,11 @@ HOSTS = {
     "quick_acks": Substitute(0, ""),
     "byte_counting": Substitute(False, ""),
     "validates": Substitute(False, ""),
+    "recovery": Substitute(
+        "sack",
+        "ns-2 recovers from losses of {} by SACK (RFC 6675), the model's hosts by RACK-TLP.",
+        ("rack",),
+    ),
 }
 """What ns-2 has instead of the settings of other hosts."""
 APPLICATION_NOTE = (

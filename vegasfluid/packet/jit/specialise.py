@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+from vegasfluid.packet.rack.records import RACK_INITIAL
 from vegasfluid.packet.rng import uniform
 from vegasfluid.packet.rules import Rules, counters_of
 
@@ -32,6 +33,18 @@ RESET_FIELDS = [
     "quick_acks",
 ]
 """Fields of a flow that a new connection resets to their initial values."""
+
+DECISIONS = {
+    "increase_window": ("control_grows", "flow, now, acked"),
+    "window_after_loss": ("control_window_after_loss", "flow, window"),
+    "window_after_timeout": ("control_window_after_timeout", "flow, window"),
+    "on_rtt_sample": ("control_takes_sample", "flow, rtt"),
+    "on_restart": ("control_restarts", "flow, now"),
+    "on_state": ("control_sees_state", "flow, state"),
+    "on_flight_start": ("control_starts_flight", "flow, now"),
+}
+"""Functions of a congestion control that RACK-TLP recovery calls: the dispatcher's name in its
+modules, and the arguments."""
 
 SEQUENCE_NUMBERS = ("opened", "recover")
 """Fields of a flow that are packet numbers, set relative to the first packet of a connection."""
@@ -123,6 +136,10 @@ def open_names(rules: Rules) -> dict[str, Any]:
         ),
         "on_timeout": dispatcher("on_timeout", [r.on_timeout for r in controls], "flow, now"),
         "on_ecn_echo": dispatcher("on_ecn_echo", [r.on_ecn_echo for r in controls], "flow, now"),
+        **{
+            name: dispatcher(name, [dict(r.decisions)[decision] for r in controls], arguments)
+            for decision, (name, arguments) in DECISIONS.items()
+        },
         "decide": dispatcher(
             "decide", [r.decide for r in disciplines], "queue, waiting, idle_packets"
         ),
@@ -152,6 +169,7 @@ def open_connection(rules: Rules) -> Callable[..., None]:
     numbers = {name for control in controls for name in control.places} | set(SEQUENCE_NUMBERS)
     counters = {name for control in controls for name in control.counters}
     state = {name for control in controls for name in control.state} - numbers - counters
+    state |= set(RACK_INITIAL) if rules.features.RACK else set()
     lines = [f"flow.{name} = initial.{name}" for name in (*RESET_FIELDS, *sorted(state))]
     lines += [f"flow.{name} = flow.una + initial.{name}" for name in sorted(numbers)]
     return define("open_connection", "flow, initial", lines, {})

@@ -40,105 +40,24 @@ from vegasfluid.congestion.base import (
     Signals,
     leaves_slow_start,
 )
+from vegasfluid.congestion.cubic import linux, rfc9438
+from vegasfluid.congestion.cubic.rfc9438 import SECONDS, STEEPEST
 from vegasfluid.congestion.epochs import EpochCongestionControl
-from vegasfluid.congestion.loss_recovery import (
-    SMALLEST_SSTHRESH,
-    require_recovery,
-    window_in_use,
-)
+from vegasfluid.congestion.loss_recovery import require_recovery
+from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import Positive, Share
 
-__all__ = ["Cubic"]
+__all__ = ["IMPLEMENTATIONS", "Cubic", "CubicWindow"]
 
-Flow = Any
+IMPLEMENTATIONS = {"rfc9438": rfc9438.rules, "linux": linux.rules}
+"""Packet rules of each implementation, given the recovery scheme, by its name in model files."""
 
-SECONDS = 1e-12
-"""Seconds per picosecond."""
-STEEPEST = 1.5
-"""Largest factor by which the window grows in one round trip (section 4.2)."""
 PLATEAU_WIDTH = 0.05
 """Half width of the transition at the plateau, in units of K: a loss this close to the plateau
 lowers the next one in part (chosen: narrow)."""
 VARIANCE_FAST_CONVERGENCE, VARIANCE_PLAIN = (0.868, -1.48, 1.02), (0.92, -1.3, 1.04)
 """With and without fast convergence, for independent losses: coefficients of parabolas in the cut
 1 - beta, for the fraction of the variance of ages that `drift` uses. Fitted to simulated losses."""
-
-
-def begin_epoch(flow: Flow) -> None:
-    """Start a congestion-avoidance epoch: a cubic through the present window (section 4.2).
-
-    Without a loss before (slow start ended at ssthresh, or after a timeout), W_max is the present
-    window and K is 0 (sections 4.8 and 4.10). Sets `w_max`, `w_est` (packets) and `k` (s) of the
-    flow's record.
-    """
-    flow.in_epoch = 1
-    flow.elapsed = 0
-    flow.w_est = flow.cwnd
-    flow.w_max = max(flow.w_max, flow.cwnd)
-    flow.k = ((flow.w_max - flow.cwnd) / flow.cubic_c) ** (1 / 3)
-
-
-def cubic(flow: Flow, t: float) -> float:
-    """Window of the cubic, W_cubic, packets, at the age `t` (s) of the flow's present epoch."""
-    return flow.cubic_c * (t - flow.k) ** 3 + flow.w_max
-
-
-def count_time(flow: Flow, now: int) -> None:
-    """Advance the age `elapsed` (ps) of the flow's epoch to the time `now` (ps).
-
-    It stands still while the application limits the sender (section 5.8).
-    """
-    if flow.window_limited and flow.was_limited:
-        flow.elapsed += now - flow.seen_at
-    flow.was_limited = flow.window_limited
-    flow.seen_at = now
-
-
-def grow(flow: Flow, acked: int) -> None:
-    """Grow `flow.cwnd` along the cubic or the Reno-friendly window, for `acked` new packets."""
-    fraction = min(acked / flow.cwnd, 1.0)  # of a round trip
-    t = flow.elapsed * SECONDS
-    flow.w_est += fraction * (1.0 if flow.w_est >= flow.cwnd_prior else flow.alpha_cubic)
-    if flow.friendly and cubic(flow, t) < flow.w_est:
-        flow.cwnd = max(flow.cwnd, flow.w_est)
-    else:
-        target = cubic(flow, t + flow.srtt * SECONDS)
-        target = min(max(target, flow.cwnd), STEEPEST * flow.cwnd)
-        flow.cwnd += fraction * (target - flow.cwnd)
-
-
-def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic."""
-    count_time(flow, now)
-    if not flow.window_limited:
-        return
-    if flow.cwnd < flow.ssthresh:
-        flow.cwnd += 1.0
-        return
-    if not flow.in_epoch:
-        begin_epoch(flow)
-    grow(flow, acked)
-
-
-def window_after_loss(flow: Flow, window: float) -> float:
-    """Window after a loss, packets: beta times the window in use (`window`), at least 2.
-
-    Sets W_max for the next epoch, too, which fast convergence lowers (sections 4.6 and 4.7).
-    """
-    flow.in_epoch = 0
-    flow.cwnd_prior = window
-    if flow.fast_convergence and window < flow.w_max:
-        flow.w_max = window * (1 + flow.beta) / 2
-    else:
-        flow.w_max = window
-    return max(window * flow.beta, SMALLEST_SSTHRESH)
-
-
-def window_after_timeout(flow: Flow, window: float) -> float:
-    """New ssthresh after a timeout, packets: beta times the window in use with its inflation."""
-    remaining = window_after_loss(flow, window_in_use(flow))
-    flow.w_max = 0.0
-    return remaining
 
 
 class CubicWindow(NamedTuple):
@@ -169,7 +88,10 @@ class Cubic(EpochCongestionControl):
 
     name: ClassVar[str] = "cubic"
     sources: ClassVar[tuple[str, ...]] = ("RFC 9438", "Vardoyan, Hollot and Towsley, 2018")
-    host_defaults: ClassVar[Mapping[str, Any]] = {"recovery": "sack"}
+    host_defaults: ClassVar[Mapping[str, Any]] = {
+        "recovery": "sack",
+        "implementation": "rfc9438",
+    }
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {
         "slow_start": (0.0, 1.0),
         "k": (0.0, math.inf),
@@ -185,13 +107,19 @@ class Cubic(EpochCongestionControl):
     """Give way to new flows: lower W_max if the window is smaller than at the loss before."""
     friendly: bool = True
     """Use no smaller window than standard TCP would (Reno-friendly region)."""
+    implementation: str | None = None
+    """Whose CUBIC it is: rfc9438, or linux (HyStart, a target once a tick, whole packets); None:
+    that of the host, rfc9438 without one."""
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
-    host, sack without one."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675) or rack (RFC 8985); None:
+    that of the host, sack without one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_recovery(self)
+        if self.implementation not in (None, *IMPLEMENTATIONS):
+            allowed = "one of " + ", ".join(IMPLEMENTATIONS)
+            raise InvalidInput("Cubic", "implementation", allowed, self.implementation)
 
     @property
     def counts_acks(self) -> bool:
@@ -363,23 +291,8 @@ class Cubic(EpochCongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet simulator's rules of RFC 9438, functions on a flow's record."""
-        return PacketRules(
-            increase_window,
-            window_after_loss,
-            window_after_timeout=window_after_timeout,
-            state={
-                "in_epoch": 0,
-                "elapsed": 0,
-                "seen_at": 0,
-                "was_limited": 0,
-                "k": 0.0,
-                "w_max": 0.0,
-                "w_est": 0.0,
-                "cwnd_prior": 0.0,
-            },
-            recovery=self.recovery or "sack",
-        )
+        """The packet simulator's rules of the implementation, functions on a flow's record."""
+        return IMPLEMENTATIONS[self.implementation or "rfc9438"](self.recovery or "sack")
 
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rules read from the flow's record, by field name.
