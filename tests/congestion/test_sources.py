@@ -9,6 +9,7 @@ import pytest
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion import highspeed, loss_recovery
+from vegasfluid.congestion.base import Signals, Window
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.loss_recovery import (
@@ -127,6 +128,20 @@ def test_scalable_defaults() -> None:
     assert (law.increase, 1 - law.decrease) == (0.01, 7 / 8)
     # Kelly: the legacy window of 16 (as quoted by others).
     assert law.legacy_window == 16
+
+
+@pytest.mark.parametrize(("byte_counting", "growth"), [(True, 2 * 0.01), (False, 0.01)])
+def test_scalable_of_linux_counts_the_packets_of_delayed_acks(
+    byte_counting: bool, growth: float
+) -> None:
+    # Linux, net/ipv4/tcp_scalable.c: tcp_cong_avoid_ai(tp, min(cwnd, 100), acked).
+    law = Scalable(byte_counting=byte_counting)
+    flow = sender(50.0, ssthresh=2.0, acked_sent_at=0, **law.packet_parameters())
+    law.rules.on_ack(flow, 10**11, 2)
+    assert flow.cwnd == pytest.approx(50 + growth)
+    seen = Signals(rtt=0.1, ack_rate=500.0, loss_rate=0.0, initial_ssthresh=2.0, ack_every=2)
+    assert law.growth(Window(50.0, 0.0), seen).cwnd == pytest.approx(growth * 500 / 2)
+    assert law.counts_acks is not byte_counting
 
 
 def test_rerouting_defaults() -> None:

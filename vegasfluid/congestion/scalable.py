@@ -38,14 +38,16 @@ Flow = Any
 def increase_window(flow: Flow, now: int, acked: int) -> None:
     """Grow `flow.cwnd` for an ACK: one packet in slow start, then `increase` packets.
 
-    Up to the legacy window it grows by 1/cwnd. `now` (ps) and `acked` are not used.
+    Up to the legacy window it grows by 1/cwnd. With `byte_counting`, it grows by that for each of
+    the `acked` packets. `now` (ps) is not used.
     """
+    counted = acked if flow.byte_counting else 1
     if flow.cwnd < flow.ssthresh:
-        flow.cwnd += 1.0
+        flow.cwnd += counted
     elif flow.cwnd <= flow.legacy_window:
-        flow.cwnd += 1.0 / flow.cwnd
+        flow.cwnd += counted / flow.cwnd
     else:
-        flow.cwnd += flow.increase
+        flow.cwnd += counted * flow.increase
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
@@ -79,6 +81,14 @@ class Scalable(CongestionControl):
     recovery: str | None = None
     """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
     host, sack without one."""
+    byte_counting: bool | None = None
+    """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux); None: as the host
+    does, not without one."""
+
+    @property
+    def counts_acks(self) -> bool:
+        """Whether growth after slow start depends on the number of ACKs: not with byte counting."""
+        return not self.byte_counting
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,7 +105,8 @@ class Scalable(CongestionControl):
         one packet per round trip.
         """
         above = self.above(window)
-        return loss_based_growth(window, signals, 1 - above + above * self.increase * window.cwnd)
+        counted = signals._replace(ack_every=1.0) if self.byte_counting else signals
+        return loss_based_growth(window, counted, 1 - above + above * self.increase * window.cwnd)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
         """State after one loss event: the window minus the fraction `decrease`, `slow_start` 0.
@@ -126,6 +137,10 @@ class Scalable(CongestionControl):
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery or "sack")
 
     def packet_parameters(self) -> dict[str, float]:
-        """Numbers that the packet rules read: `increase`, `legacy_window` (packets), `decrease`."""
+        """Numbers that the packet rules read: `increase`, `legacy_window` (packets), `decrease`.
+
+        The switch `byte_counting` is 0 or 1.
+        """
         names = ("increase", "decrease", "legacy_window")
-        return {name: float(getattr(self, name)) for name in names}
+        numbers = {name: float(getattr(self, name)) for name in names}
+        return {**numbers, "byte_counting": int(bool(self.byte_counting))}
