@@ -60,7 +60,7 @@ def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
 
     Each has the number of its flows, their rates (packets/s), windows, round-trip times and losses.
     """
-    network, queue = equilibrium.network, float(equilibrium.values.queue[0])
+    network, queue = equilibrium.network.resolved(), float(equilibrium.values.queue[0])
     windows, classes = iter(equilibrium.values.cwnd), equilibrium.solution.unknowns.classes
     for (name, flows), states in zip(network.flows.items(), classes, strict=True):
         access = np.inf if flows.access is None else flows.access

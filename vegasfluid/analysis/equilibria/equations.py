@@ -230,10 +230,14 @@ def stationary_field_names(law: Any) -> frozenset[str]:
 def initial_guess(equations: EquilibriumEquations) -> Unknowns:
     """The unknowns with which a search for an equilibrium starts: small windows, empty queues.
 
-    From them windows grow to the equilibrium from below. Counter rates are zero.
+    Windows of one packet grow to the equilibrium from below; an initial window of many packets
+    could be above it. Counter rates are zero.
     """
     field = equations.field
-    initial = initial_state(field.parameters, field.populations, field.structure)
+    groups = field.parameters.groups
+    small = groups._replace(initial_window=jnp.ones_like(groups.initial_window))
+    parameters = field.parameters._replace(groups=small)
+    initial = initial_state(parameters, field.populations, field.structure)
     classes = tuple(
         {
             name: values
