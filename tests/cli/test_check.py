@@ -54,10 +54,10 @@ def test_check_shows_what_each_host_stands_for(run, tmp_path):
     """
     text = LINUX.replace("[flows.vegas]", '[flows.vegas]\nhost = "freebsd"')
     lines = [line.split() for line in run("check", written(tmp_path, text))[1].splitlines()]
-    linux = ["10", "40", "ms", "after", "16", "52", "0.2", "sack"]
+    linux = ["10", "40", "ms", "after", "16", "52", "0.2", "rack"]
     assert ["reno", "linux", *linux] in lines
     assert ["vegas", "freebsd", "10", "40", "ms", "52", "0.2", "sack"] in lines
-    assert ["reno", "recovery", "sack"] in lines
+    assert ["reno", "recovery", "rack"] in lines
     assert ["byte_counting", "true"] in lines
 
 
@@ -69,7 +69,7 @@ def test_check_json_has_the_hosts(run, tmp_path):
         **{"host": "linux", "given": False, "initial_window_packets": 3},
         **{"initial_ssthresh_packets": 2**31 - 1, "min_rto_s": 0.2, "initial_rto_s": 1},
         **{"delayed_ack_s": 0.04, "quick_acks": 16, "ack_bytes": 52},
-        **{"recovery": "sack", "counts_acks": False},
+        **{"recovery": "rack", "counts_acks": False},
     }
 
 
