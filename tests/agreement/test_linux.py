@@ -49,7 +49,7 @@ ONE_MORE = pytest.mark.xfail(
     ids=[f"{run['meta']['a']}" for run in SOLO],
 )
 def test_vegas_alone(run: dict[str, Any]) -> None:
-    _, cwnd, queue = measured(beside_idle_reno(run))
+    _, cwnd, queue, _ = measured(beside_idle_reno(run))
     assert cwnd[1] == pytest.approx(run["flows"][0]["cwnd"], rel=0.05)
     assert queue == pytest.approx(run["queue"]["mean_pkts"], rel=0.05)
 
@@ -85,9 +85,13 @@ def test_ordered_jitter_starves_vegas_and_not_reno(rates: dict[tuple[str, str], 
     ids=[f"{run['flows'][0]['algo']}-{run['scenario']['queue']['limit']}" for run in LOSS_BASED],
 )
 def test_reno_and_cubic_alone_over_drop_tail(run: dict[str, Any]) -> None:
-    """Nothing is random in these runs, so each window and each loss counts."""
+    """Nothing is random in these runs, so each window and each loss counts.
+
+    The kernel's goodput is that of acknowledged bytes, which jump by a window when a recovery ends:
+    1 % of these 60 s.
+    """
     goodput, cwnd, queue, _ = measured(run)
-    assert goodput[0] == pytest.approx(run["flows"][0]["goodput_mbps"], rel=0.005)
+    assert goodput[0] == pytest.approx(run["flows"][0]["goodput_mbps"], rel=0.01)
     assert cwnd[0] == pytest.approx(run["flows"][0]["cwnd"], rel=0.01)
     assert queue == pytest.approx(run["queue"]["mean_pkts"], rel=0.02)
 

@@ -81,3 +81,21 @@ def test_losses_raise_the_threshold_of_ns3_for_the_windows_that_are_far_above_it
     )
     error = 4 * raised.std() / raised.size**0.5
     assert with_losses - without == pytest.approx(0.3 * raised.mean(), abs=0.3 * error)
+
+
+def test_after_a_timeout_brakmos_first_round_doubles_and_the_next_does_not() -> None:
+    """Slow start doubles every other round (section IV-B); the first ACK is a retransmission's."""
+    flow = flow_record(Vegas(), 20.0, 2.0, RTT)
+    flow.una = flow.next_seq = flow.max_seq = 100
+    flow.increase, flow.round_end, flow.latest_rtt = -1 / 20, 90, 3.0 * RTT
+    rules = Vegas().rules
+    rules.on_timeout(flow, 0)
+    assert (flow.cwnd, flow.ssthresh) == (2.0, 10.0)
+    windows = []
+    for sent, times in ((102, 2), (104, 1), (106, 1), (107, 1), (108, 1)):  # before each ACK
+        flow.una, flow.next_seq = flow.una + 1, sent
+        flow.acked_transmissions, flow.acked_sent_at = times, 0
+        rules.on_ack(flow, int(RTT), 1)
+        windows.append(flow.cwnd)
+    # rounds end after packets 100, 102 and 106
+    assert windows == [3.0, 4.0, 4.0, 4.0, 4.0]

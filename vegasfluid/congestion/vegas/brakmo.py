@@ -76,9 +76,15 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout, set `flow.cwnd` to two packets, and start with a round that doubles it."""
+    """After a timeout, set `flow.cwnd` to two packets, and start with a round that doubles it.
+
+    The round begins with the first ACK; RTT samples from before the timeout are discarded.
+    """
     flow.cwnd = 2.0
+    flow.increase = 1.0
     flow.doubling_round = 1
+    flow.round_end = flow.una
+    flow.latest_rtt = 0.0
 
 
 BRAKMO = VegasImplementation(
