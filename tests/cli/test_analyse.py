@@ -181,9 +181,9 @@ law = { name = "vegas" }
 
 
 def test_if_theory_only_approaches_the_ratio_packets_are_reported(capsys, tmp_path):
-    """Of docs/start.md, where recommend finds alpha = 31. Linux's Vegas halves at a loss, as Reno
-    does: in theory the ratio nears 1 and never reaches it. A Linux 6.1 kernel gives 0.937, 0.972
-    and 0.903 there (seeds 1 to 3), the same for all alpha from 31 to 234.
+    """Of docs/start.md. Linux's Vegas halves at a loss, as Reno does: in theory the ratio nears 1
+    and never reaches it. A Linux 6.1 kernel gives 0.937, 0.972 and 0.903 there (seeds 1 to 3), the
+    same for all alpha from 31 to 234.
     """
     assert run_app(["analyse", write(tmp_path, NETWORK), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
