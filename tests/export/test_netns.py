@@ -31,7 +31,7 @@ def network(**more) -> vf.Network:
     link = vf.Link(vf.mbps(10), 50, more.pop("aqm", vf.DropTail()))
     flows = {
         "reno": vf.Flows(2, vf.Reno(recovery="sack"), base_rtt=0.04, send_overhead=0.0),
-        "vegas": vf.Flows(1, LINUX, base_rtt=0.04, send_overhead=0.0, **more),
+        "vegas": vf.Flows(1, more.pop("law", LINUX), base_rtt=0.04, send_overhead=0.0, **more),
     }
     return vf.Network(link, flows)
 
@@ -160,6 +160,9 @@ def test_notes_say_what_linux_hosts_do_otherwise():
     notes = export_model(Model(slow, duration=20), "netns").notes
     assert "Linux delays ACKs by 40 ms or more as it adapts, the model's vegas by 100 ms." in notes
     assert not any("the model's reno" in note for note in notes)
+    given = network(host="textbook", law=vf.Reno(recovery="newreno"))
+    (note,) = (note for note in export_model(Model(given, duration=20), "netns").notes[1:])
+    assert note == "Linux recovers from losses by SACK, the model's vegas otherwise (newreno)."
 
 
 def test_several_links_are_a_chain_of_routers():

@@ -26,6 +26,8 @@ INITIAL_WINDOW = 10
 """Linux's initial window, packets (TCP_INIT_CWND)."""
 SMALLEST_RTO = 0.2
 """Linux's lower bound of the retransmission timeout, s (TCP_RTO_MIN)."""
+LINUX_RECOVERY = ("sack", "rack")
+"""Recovery schemes of the model that are Linux's, or near it."""
 DELAYED_ACK = 0.04
 """Linux's smallest delayed-ACK timer, s (TCP_ATO_MIN)."""
 FIXED = {
@@ -100,7 +102,7 @@ def host_notes(name: str, flows: Flows) -> list[str]:
     """Sentences on what Linux hosts do otherwise than those of class `name`."""
     notes, host = [], flows.settings
     recovery = getattr(flows.law, "recovery", "sack")
-    if recovery != "sack":
+    if recovery not in LINUX_RECOVERY:
         notes.append(
             f"Linux recovers from losses by SACK, the model's {name} otherwise ({recovery})."
         )
