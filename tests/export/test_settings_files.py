@@ -305,6 +305,11 @@ def test_scenario_of_ns3_runs(tmp_path):
     assert [name for name, _ in rates] == ["reno", "vegas"]
     full = 10e6 / 8 / 1500
     assert 0.9 * full < 2 * sum(float(rate) for _, rate in rates) < full
+    ((queue, drops),) = re.findall(
+        r"^link bottleneck queue_packets (\S+) drop_share (\S+)$", done.stdout, re.M
+    )
+    assert 5 < float(queue) < 100
+    assert 0 < float(drops) < 0.05
 
 
 NOT_SUPPORTED = {"netns": ("la_walrand_anantharam_rerouting", "three_equilibria")}
