@@ -78,6 +78,8 @@ nitpick_ignore_regex = [
     (r"py:class", r"_NestedSequence|_SupportsArray|_Buffer|_(CallableGeneric|Annotated)Alias"),
     # type variables and aliases of Any, private to a module
     (r"py:class", r"Real|Expression|Bound|Rate|vegasfluid\.discovery\.Kind"),
+    # the values of a host, which `vegasfluid check` and the page of model files show
+    (r"py:class", r"Host|HostName|vegasfluid\.network\.hosts\..+"),
     # what `explore` makes an Explorer of
     (r"py:class", r"vegasfluid\.plot\.alpha_beta_plane\.Plane"),
     # what internal types are made of in turn: inside the delay solver, the proofs, the analysis
