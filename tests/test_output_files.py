@@ -125,6 +125,8 @@ def test_the_package_writes_in_no_other_way():
     apart = {"short_runs.py": {("to_netcdf", "saved")}}
     apart |= {"damage.py": {("write_text", "json.dumps(metadata, indent=2)")}}
     apart |= {"machine_code.py": {("write_text", "json.dumps(digests)")}}
+    apart |= {"programs.py": {("write_text", "text")}}
+    apart |= {"user_mode.py": {("write_text", "INIT"), ("write_text", "f'{seed}\\n'")}}
     apart |= {"output_files.py": {("write_text", "text"), ("write_bytes", "content")}}
     for file in (ROOT / "vegasfluid").rglob("*.py"):
         found = {call for call in calls_in(file) if call[1] not in IN_MEMORY}

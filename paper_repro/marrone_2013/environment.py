@@ -14,6 +14,7 @@ from paper_repro.marrone_2013.without_undo import (
     CubicWithoutUndo,
     RenoWithoutUndo,
     VegasWithoutUndo,
+    VegasWithSack,
 )
 from vegasfluid.congestion.base import CongestionControl
 
@@ -108,7 +109,7 @@ Responses to spurious losses are not undone, because thresholds stay low in the 
 UNDOING: Mapping[str, CongestionControl] = {
     "reno": vf.Reno(recovery="sack"),
     "cubic": vf.Cubic(C=KERNEL_C, beta=KERNEL_BETA),
-    "vegas": vf.Vegas(dialect="linux"),
+    "vegas": VegasWithSack(dialect="linux"),
 }
 """The same congestion controls, with responses to spurious losses undone."""
 

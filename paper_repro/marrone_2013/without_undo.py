@@ -12,14 +12,30 @@ from typing import Any
 import vegasfluid as vf
 from vegasfluid.congestion.base import PacketRules
 from vegasfluid.congestion.loss_recovery import RETRANSMIT
-from vegasfluid.congestion.vegas import DIALECTS
+from vegasfluid.congestion.vegas import DIALECTS, linux
 
-__all__ = ["CubicWithoutUndo", "RenoWithoutUndo", "VegasWithoutUndo"]
+__all__ = ["CubicWithoutUndo", "RenoWithoutUndo", "VegasWithSack", "VegasWithoutUndo"]
+
+
+def increase_window(flow: Any, now: int, acked: int) -> None:
+    """Change `flow.cwnd` for an ACK like Linux's Vegas, off while packets are missing.
+
+    Kernels before 4.18 recover by SACK and not by RACK-TLP, which would switch Vegas off and on.
+    """
+    whole = flow.sacked == 0 and flow.una >= flow.recover
+    if whole and not flow.vegas_on:
+        linux.begin_round(flow)
+    flow.vegas_on = int(whole)
+    linux.increase_window(flow, now, acked)
+
+
+SACK_VEGAS = replace(DIALECTS["linux"].rules, increase_window=increase_window, recovery="sack")
+"""Packet rules of Linux's Vegas with recovery by SACK."""
 
 reno_duplicate, cubic_duplicate, vegas_duplicate = (
     vf.Reno().rules.on_duplicate_ack,
     vf.Cubic().rules.on_duplicate_ack,
-    DIALECTS["linux"].rules.on_duplicate_ack,
+    SACK_VEGAS.on_duplicate_ack,
 )
 
 
@@ -67,10 +83,20 @@ class CubicWithoutUndo(vf.Cubic):
 
 
 @dataclass(frozen=True)
+class VegasWithSack(vf.Vegas):
+    """Linux's Vegas that recovers by SACK."""
+
+    @property
+    def rules(self) -> PacketRules:
+        """Return the rules of Linux's Vegas with recovery by SACK."""
+        return SACK_VEGAS
+
+
+@dataclass(frozen=True)
 class VegasWithoutUndo(vf.Vegas):
-    """Linux's Vegas that does not undo its response to a spurious loss."""
+    """Linux's Vegas that recovers by SACK and does not undo its response to a spurious loss."""
 
     @property
     def rules(self) -> PacketRules:
         """Return the rules of Linux's Vegas with the other handler of duplicate ACKs."""
-        return replace(super().rules, handlers={"on_duplicate_ack": on_vegas_duplicate})
+        return replace(SACK_VEGAS, handlers={"on_duplicate_ack": on_vegas_duplicate})
