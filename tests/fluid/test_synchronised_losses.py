@@ -100,8 +100,17 @@ def drops_for_each_sent(run, name: str) -> float:
     return sums["dropped"] / sums["sent"]
 
 
+LINUX_HOSTS = pytest.mark.xfail(
+    strict=True, reason="Vegas of Linux hosts loses a larger part of its packets in packet runs"
+)
+
+
 @pytest.mark.parametrize(
-    "simulate", [simulate_fluid, pytest.param(simulate_in_packets, marks=pytest.mark.study)]
+    "simulate",
+    [
+        simulate_fluid,
+        pytest.param(simulate_in_packets, marks=[pytest.mark.study, LINUX_HOSTS]),
+    ],
 )
 def test_a_vegas_flow_at_equilibrium_loses_little_if_reno_fills_the_buffer(simulate) -> None:
     """As both simulators have it; with RED instead, they lose alike."""
