@@ -97,7 +97,7 @@ class HighSpeed(CongestionControl):
     high_decrease: Annotated[Share, Positive, Le(0.5)] = 0.1
     """Fraction of the window `high_window` that a loss takes away (High_Decrease)."""
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack; None: that of the
     host, sack without one."""
 
     def __post_init__(self) -> None:

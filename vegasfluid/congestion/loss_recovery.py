@@ -114,7 +114,7 @@ def require_recovery(law: Any) -> None:
     None.
 
     Raises:
-        InvalidInput: for any other name than reno, newreno and sack.
+        InvalidInput: for any other name than reno, newreno, sack and rack.
     """
     if law.recovery is not None and law.recovery not in RECOVERIES:
         allowed = "one of " + ", ".join(RECOVERIES)

@@ -27,4 +27,4 @@ class NewReno(Reno):
     sources: ClassVar[tuple[str, ...]] = ("RFC 6582", "RFC 5681")
 
     recovery: str = "newreno"
-    """Loss recovery: newreno (RFC 6582), reno (RFC 5681) or sack (RFC 6675)."""
+    """Loss recovery: newreno (RFC 6582), reno (RFC 5681), sack (RFC 6675) or rack (RFC 8985)."""

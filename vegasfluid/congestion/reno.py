@@ -60,7 +60,7 @@ class Reno(CongestionControl):
     host_defaults: ClassVar[Mapping[str, Any]] = {"recovery": "reno"}
 
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack; None: that of the
     host, reno without one."""
     byte_counting: bool | None = None
     """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux); None: as the host

@@ -79,7 +79,7 @@ class Scalable(CongestionControl):
     legacy_window: Packets = 16
     """Window up to which it behaves as standard TCP; 0: never."""
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675); None: that of the
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack; None: that of the
     host, sack without one."""
     byte_counting: bool | None = None
     """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux); None: as the host

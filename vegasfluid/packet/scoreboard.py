@@ -17,7 +17,14 @@ from typing import Any
 
 from vegasfluid.packet.state import flow_of, slot_of
 
-__all__ = ["clear_acknowledged", "mark_all_lost", "next_hole", "pipe", "take_sack_block"]
+__all__ = [
+    "MAX_REORDERING",
+    "clear_acknowledged",
+    "mark_all_lost",
+    "next_hole",
+    "pipe",
+    "take_sack_block",
+]
 
 MAX_REORDERING = 300
 """Upper bound of the reordering threshold, packets: Linux's `tcp_max_reordering`."""

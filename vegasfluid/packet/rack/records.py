@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from vegasfluid.congestion.packet_rules import OPEN
+
 __all__ = [
     "CWR",
     "DISORDER",
@@ -19,9 +21,9 @@ __all__ = [
     "RTO_TIMER",
 ]
 
-OPEN, DISORDER, CWR, RECOVERY, LOSS = range(5)
-"""States of a sender: no sign of loss; packets arrived out of order; the window shrinks after a
-mark; lost packets are retransmitted after fast retransmit; the same after a timeout."""
+DISORDER, CWR, RECOVERY, LOSS = range(OPEN + 1, OPEN + 5)
+"""States of a sender besides OPEN, without a sign of loss: packets arrived out of order; the window
+shrinks after a mark; lost packets are retransmitted after fast retransmit; after a timeout."""
 
 RTO_TIMER, PROBE_TIMER, REORDERING_TIMER = range(3)
 """What the flow's only timer waits for: the retransmission timeout (RFC 6298), a tail loss probe,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.packet.rack.records import NOT_SET, RECOVERY
+from vegasfluid.packet.scoreboard import MAX_REORDERING
 from vegasfluid.packet.state import flow_of, slot_of
 
 __all__ = [
@@ -25,9 +26,6 @@ __all__ = [
     "start_ack",
     "unmark_lost",
 ]
-
-MAX_REORDERING = 300
-"""Upper bound of the reordering threshold, packets: Linux's `tcp_max_reordering`."""
 
 
 def in_flight(flow: Any) -> int:
@@ -182,6 +180,28 @@ def mark_lost(flow: Any, slot: Any, seq: int) -> None:
     flow.high_rxt = min(flow.high_rxt, seq)
 
 
+def mark_if_lost(flow: Any, slot: Any, seq: int, now: int, window: int) -> int:
+    """Mark packet `seq` as lost if it was sent before a delivered one, and long enough ago.
+
+    Args:
+        flow: record of the flow.
+        slot: record of the packet.
+        seq: its number.
+        now: the time, ps.
+        window: reordering window, ps.
+
+    Returns:
+        How long it must still be waited for, ps: 0 if it is lost; NOT_SET if it was sent later.
+    """
+    if not sent_before(slot.sent_at, seq, flow.rack_sent_at, flow.rack_seq):
+        return NOT_SET
+    remaining = slot.sent_at + flow.rack_rtt + window - now
+    if remaining <= 0:
+        mark_lost(flow, slot, seq)
+        return 0
+    return remaining
+
+
 def detect_losses(sim: Any, f: int, now: int) -> int:
     """Mark the packets of flow `f` as lost that were sent long enough before a delivered one.
 
@@ -207,13 +227,10 @@ def detect_originals(sim: Any, f: int, now: int, window: int) -> int:
     while seq < flow.next_seq:
         slot = slot_of(sim, f, seq)
         if not slot.sacked and not slot.lost and slot.transmissions == 1:
-            if sent_before(slot.sent_at, seq, flow.rack_sent_at, flow.rack_seq) == 0:
+            remaining = mark_if_lost(flow, slot, seq, now, window)
+            if remaining == NOT_SET:
                 break
-            remaining = slot.sent_at + flow.rack_rtt + window - now
-            if remaining <= 0:
-                mark_lost(flow, slot, seq)
-            else:
-                wait = max(wait, remaining)
+            wait = max(wait, remaining)
         seq += 1
         if wait == 0:
             flow.lost_below = seq
@@ -236,13 +253,10 @@ def detect_resent(sim: Any, f: int, now: int, window: int) -> int:
         if seq >= flow.una:
             slot = slot_of(sim, f, seq)
             if slot.resent and slot.order == k:
-                if sent_before(slot.sent_at, seq, flow.rack_sent_at, flow.rack_seq) == 0:
+                remaining = mark_if_lost(flow, slot, seq, now, window)
+                if remaining == NOT_SET:
                     break
-                remaining = slot.sent_at + flow.rack_rtt + window - now
-                if remaining <= 0:
-                    mark_lost(flow, slot, seq)
-                else:
-                    wait = max(wait, remaining)
+                wait = max(wait, remaining)
         k += 1
         if wait == 0:
             flow.resend_head = k
