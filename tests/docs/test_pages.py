@@ -31,8 +31,9 @@ def name_of(page: Path) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, the present one."""
+    """An empty folder, the present one; pages quote lines as a pipe gets them, unbroken."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
     return tmp_path
 
 
