@@ -73,7 +73,7 @@ def discipline_of(queue: Mapping[str, Any]) -> QueueDiscipline:
     log = weight_log(low * PACKET_BYTES, burst, PACKET_BYTES)
     assert log is not None, "the kernel refuses these parameters, too"
     prob = queue.get("prob", 0.1)
-    return Red(low, high, max_drop=prob, weight=2.0**-log, gentle=False, wait=False)
+    return Red(low, high, max_drop=prob, weight=2.0**-log, implementation="linux")
 
 
 def law_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> CongestionControl:

@@ -11,6 +11,7 @@ from vegasfluid.analysis.closed_forms import (
     fair_alpha_heuristic,
     red_queue,
     red_queue_expanded,
+    red_queue_linux,
     red_queue_per_min_thresh,
     red_queue_spaced,
     red_slope,
@@ -46,11 +47,12 @@ def moved(law: Red, by: float) -> Red:
 
 
 def red_networks() -> dict[str, Network]:
-    """Return networks over RED with wait, by name."""
+    """Return networks over RED, by name: with wait, but for Linux's."""
     networks = {
         "large": of_renos(4, 4e5, 0.02, STEEP, 3800),
         "oc3": of_renos(50, 155e6 / 12_000, 0.007, OC3, 64),
         "modest": of_renos(20, 4000.0, 0.1, MODEST, 20),
+        "linux": of_renos(20, 4000.0, 0.1, replace(MODEST, implementation="linux"), 20),
     }
     for name, by in (("at", 0.0), ("low", -STEP), ("high", STEP)):
         networks[name] = of_renos(1, 5000.0, 0.1, moved(WIDE, by), 700)
@@ -118,6 +120,7 @@ def red_relations() -> list[Relation]:
         ),
         fixed(red_queue(), oc3, "oc3", queue, ".network2", free=("fluid",)),
         fixed(red_queue_spaced(), modest, "modest", queue),
+        fixed(red_queue_linux(), modest.replace("RED", "Linux's RED"), "linux", queue),
         Relation(
             "reno_window.modest",
             reno_window(),

@@ -68,7 +68,7 @@ FURTHER = (
     "vegasfluid.analysis.report.AnalysedEquilibrium",
     "vegasfluid.analysis.simulation_checks.LimitCycle",
     "vegasfluid.analysis.simulation_checks.PacketRatio",
-    "vegasfluid.aqm.red.AdaptedAverage",
+    "vegasfluid.aqm.red.red.AdaptedAverage",
     "vegasfluid.congestion.cubic.CubicWindow",
     "vegasfluid.congestion.epochs.EpochCongestionControl",
     "vegasfluid.congestion.vegas.implementation.VegasImplementation",

@@ -288,6 +288,18 @@ def test_red_drops_the_fraction_drop_prob(
     assert share == pytest.approx(fluid, rel=4 * SPREAD / math.sqrt(DROPS))
 
 
+@pytest.mark.parametrize(
+    ("average", "max_drop"),
+    [(40, 0.125), (64, 0.125), (64, 0.5), (96, 0.125)],  # 1/p_b: 64, 16, 4 packets; everything
+)
+def test_linuxs_red_drops_the_fraction_drop_prob(average: float, max_drop: float) -> None:
+    law = Red(32, 96, max_drop=max_drop, implementation="linux", in_bytes=False)
+    jump = 1 if average == 96 else 0
+    fluid = float(law.drop_prob(state(average + jump)))
+    share = dropped_share(law, average, DROPS, seed=7)
+    assert share == pytest.approx(fluid, rel=4 * SPREAD / math.sqrt(DROPS))
+
+
 @pytest.mark.parametrize("average", [0, 10, 19])
 def test_red_below_min_thresh_drops_nothing(average: int) -> None:
     law = Red(20, 100)

@@ -244,7 +244,7 @@ def test_the_networks_of_weigle_and_feng(number: int) -> None:
     count, access, access_delay, rate, delay, buffer, low, high = TABLE_1[number]
     network = load(ROOT / f"models/weigle_feng_network{number}.toml").network
     assert network.link == Link(
-        mbps(rate), buffer, Red(low, high, max_drop=1.0, weight=0.002), delay=ms(delay)
+        mbps(rate), buffer, Red(low, high, max_drop=1.0, weight=0.002, wait=True), delay=ms(delay)
     )
     for name, law in (("reno", Reno()), ("vegas", Vegas(1, 3, 1, "ns2"))):
         flows = network.flows[name]

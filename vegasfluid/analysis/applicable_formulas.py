@@ -167,7 +167,7 @@ def fair_alpha_formulas(
     times the goodput of a Reno flow, alpha at saturation (packets), and the largest ratio. Yields
     nothing for other queue disciplines or congestion controls.
     """
-    network = point.network
+    network = point.network.resolved()
     law, red = network.flows[tuned].law, network.link.aqm
     others = [flows for name, flows in network.flows.items() if name != tuned]
     if not isinstance(law, Vegas) or not isinstance(red, Red):
@@ -180,11 +180,12 @@ def fair_alpha_formulas(
     values |= {"count": competitors + ratio * count, "min_thresh": red.min_thresh}
     values |= {"max_thresh": red.max_thresh, "max_drop": red.max_drop}
     values["loss_constant"] = float(closed_forms.loss_constant(others[0].law, process))
-    values["slope"] = closed_forms.red_slope(red.wait)(
+    values["slope"] = closed_forms.red_slope(red.waits)(
         min_thresh=red.min_thresh, max_thresh=red.max_thresh, max_drop=red.max_drop
     )
     dialect = Vegas(dialect=law.dialect)
-    queue = closed_forms.red_queue_spaced() if red.wait else closed_forms.red_queue()
+    queue = closed_forms.red_queue_spaced() if red.waits else closed_forms.red_queue()
+    queue = closed_forms.red_queue_linux() if red.is_linux else queue
     formulas = {
         "queue at the share": queue,
         "fair alpha, RED_min / N": closed_forms.fair_alpha_heuristic(),

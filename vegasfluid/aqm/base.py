@@ -7,7 +7,7 @@ probability gives; `tests/congestion/test_contract.py` tests this.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -115,6 +115,14 @@ class QueueDiscipline(Value):
         return False
 
     @property
+    def drops_by_size(self) -> bool:
+        """Whether a packet's drop probability is in proportion to its size.
+
+        By default where queue and buffer are measured in bytes.
+        """
+        return self.counts_bytes
+
+    @property
     def adapts(self) -> bool:
         """Whether the discipline keeps adjusting its parameters, so that no equilibrium exists."""
         return False
@@ -126,6 +134,16 @@ class QueueDiscipline(Value):
         True where only a full buffer drops packets (see `fluid.queues.drop_tail_loss_bias`).
         """
         return False
+
+    def beside(self, hosts: Collection[str]) -> QueueDiscipline:
+        """Copy with the parameters that are None as on routers beside these kinds of hosts.
+
+        By default the discipline itself: nothing depends on the hosts.
+
+        Args:
+            hosts: names of the kinds of hosts in the network, such as {"linux"}.
+        """
+        return self
 
     def init(self) -> Any:
         """State of the discipline in the fluid model at an empty queue: an average of 0 packets."""

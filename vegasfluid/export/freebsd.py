@@ -88,7 +88,7 @@ def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
     Raises:
         InvalidInput: for a congestion control or parameters that FreeBSD does not support.
     """
-    network = model.network
+    network = model.network.resolved()
     vegas = vegas_parameters(FREEBSD, network, points)
     notes = [GAMMA_NOTE] if vegas else []
     parts: dict[str, list[str]] = {}
@@ -191,9 +191,9 @@ def red_options(red: Red) -> tuple[str, str, list[str]]:
     marks = " ecn" if red.ecn else ""
     options = f"{kind} {as_decimal(weight)}/{low}/{high}/{as_decimal(probability)}{marks}"
     differences = {
-        WAIT_NOTE: red.wait,
+        WAIT_NOTE: red.waits,
         ADAPTIVE_NOTE: red.adaptive,
-        BYTES_NOTE: red.in_bytes,
+        BYTES_NOTE: red.counts_bytes,
         HARD_NOTE: red.ecn and red.hard_drop,
     }
     return rounding, options, [note for note, applies in differences.items() if applies]

@@ -179,7 +179,7 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
 
 def red_notes(law: Red) -> list[str]:
     """Sentences on differences between Linux's RED and that of the model."""
-    differences = {WAIT_NOTE: law.wait, GENTLE_NOTE: law.gentle, BYTES_NOTE: not law.in_bytes}
+    differences = {WAIT_NOTE: law.waits, GENTLE_NOTE: law.gentle, BYTES_NOTE: not law.counts_bytes}
     return [note for note, applies in differences.items() if applies]
 
 

@@ -11,7 +11,14 @@ from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Link
 
-__all__ = ["equivalent", "red_of", "require_no_jitter", "require_rfc_3649", "require_values"]
+__all__ = [
+    "LINUX_RED_NOTE",
+    "equivalent",
+    "red_of",
+    "require_no_jitter",
+    "require_rfc_3649",
+    "require_values",
+]
 
 Entry = TypeVar("Entry")
 
@@ -63,6 +70,13 @@ def require_no_jitter(name: str, link: Link, system: str) -> None:
     """Raise InvalidInput if link `name` has jitter, which `system` does not support."""
     if link.jitter:
         raise InvalidInput(f"links.{name}", "jitter", f"0 for {system}", link.jitter)
+
+
+LINUX_RED_NOTE = (
+    "{}'s RED drops at 1 to 1/p - 1 packets from the last drop, p from the curve, Linux's RED at "
+    "1 to 1/p: at the same average it drops a little less."
+)
+"""Difference between Linux's RED and that of another system, with its name in the gap."""
 
 
 def red_of(name: str, link: Link, system: str) -> Red | None:

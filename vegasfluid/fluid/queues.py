@@ -175,13 +175,13 @@ def buffer_in_packets(parameters: FluidParameters) -> PerQueue:
 
 
 def byte_mode_factor(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
-    """Factor on the drop probability at each hop: 1, or for queues in bytes the packet size.
+    """Factor on the drop probability at each hop: 1, or the packet size, where it counts.
 
     The size is relative to a data packet; (hops,).
     """
-    in_bytes = np.array([parameters.aqm[queue].counts_bytes for queue in structure.hop_queues])
-    is_bytes: Any = np.where(in_bytes, 1.0, 0.0)
-    return is_bytes * (parameters.relative_size - 1) + 1
+    by_size = np.array([parameters.aqm[queue].drops_by_size for queue in structure.hop_queues])
+    share: Any = np.where(by_size, 1.0, 0.0)
+    return share * (parameters.relative_size - 1) + 1
 
 
 def drop_tail_loss_bias(

@@ -102,6 +102,7 @@ LOWEST = (-LESS + sp.sqrt(LESS**2 + 4 * d * C * T)) / 2
 BY_NUMBERS = (
     *("cubic_window_iid", "cubic_window_reno_friendly_iid", "cubic_crossover_iid"),
     *("cubic_crossover_meanfield", "red_queue", "red_queue_spaced", "vegas_share"),
+    "red_queue_linux",
     *("queue_after_halving", "fair_alpha_lossless_over_red", "fair_alpha_expanded_2"),
     "fair_alpha_with_losses_linux",
 )
@@ -111,6 +112,7 @@ ROOTS_OF_CUBICS = {
     "red_queue": L * (q - low) * y**2 - c**2 * N**2,
     "red_queue_spaced": (2 * top * (q - low)) * y**2
     - c**2 * N**2 * (3 * (high - low) - top * (q - low)),
+    "red_queue_linux": (2 * top * (q - low)) * y**2 - c**2 * N**2 * (high - low + top * (q - low)),
 }
 
 POINT = {

@@ -55,16 +55,18 @@ def solved_queue(red: Red, count: float, at: dict[str, float], process: str) -> 
 
 
 @pytest.mark.parametrize("process", LOSS_PROCESSES)
-@pytest.mark.parametrize("wait", [False, True])
-def test_the_queue_over_red(wait, process):
+@pytest.mark.parametrize("spacing", [{"wait": False}, {"wait": True}, {"implementation": "linux"}])
+def test_the_queue_over_red(spacing, process):
     constant = float(forms.loss_constant(Reno(), process))
     for at, red, count in red_paths(1):
-        red = Red(red.min_thresh, red.max_thresh, max_drop=red.max_drop, wait=wait)
+        red = Red(red.min_thresh, red.max_thresh, max_drop=red.max_drop, **spacing)
         found = solved_queue(red, count, at, process)
         path = {name: at[name] for name in ("capacity", "base_rtt")}
         path |= {"count": count, "loss_constant": constant, "min_thresh": red.min_thresh}
         curve = {"max_thresh": red.max_thresh, "max_drop": red.max_drop}
-        if wait:
+        if red.is_linux:
+            queue = forms.red_queue_linux()(**path, **curve)
+        elif red.waits:
             queue = forms.red_queue_spaced()(**path, **curve)
         else:
             slope = forms.red_slope(wait=False)(**curve, min_thresh=red.min_thresh)

@@ -30,7 +30,6 @@ RED = BASE.link.aqm
 REFUSED = {
     "drop-tail": (Network(Link(5000.0, 900), BASE.flows), "aqm must be red"),
     "adaptive": (with_link(aqm=replace(RED, adaptive=True)), "adaptive must be False"),
-    "in bytes": (with_link(aqm=replace(RED, in_bytes=True)), "in_bytes must be False"),
     "jitter": (with_link(jitter=0.001), "jitter must be 0"),
     "links": (with_two_links(), "links must be one link here"),
     "events": (

@@ -90,6 +90,7 @@ def red_formulas() -> Iterator[Formula]:
     yield red_equilibrium.red_slope(wait=False)
     yield red_equilibrium.red_queue()
     yield red_equilibrium.red_queue_spaced()
+    yield red_equilibrium.red_queue_linux()
     yield red_equilibrium.red_queue_expanded(1)
     yield red_equilibrium.red_queue_expanded(2)
     yield red_equilibrium.red_queue_per_min_thresh()

@@ -19,7 +19,7 @@ Sources:
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -38,6 +38,7 @@ __all__ = [
     "red_balance",
     "red_queue",
     "red_queue_expanded",
+    "red_queue_linux",
     "red_queue_per_min_thresh",
     "red_queue_spaced",
     "red_slope",
@@ -85,13 +86,13 @@ def filled_link(count: Expression) -> FilledLink:
     return FilledLink(sp.factor(window), prob.subs(W, sp.factor(window)))
 
 
-def drop_prob(wait: bool) -> Expression:
+def drop_prob(**options: Any) -> Expression:
     """RED's drop probability in symbols, as a function of a constant queue between its thresholds.
 
     Args:
-        wait: whether RED spaces drops.
+        options: parameters of `Red` that say how it spaces drops: `wait` or `implementation`.
     """
-    law = Red(LOW, HIGH, max_drop=TOP, wait=wait)  # type: ignore[arg-type]
+    law = Red(LOW, HIGH, max_drop=TOP, **options)  # type: ignore[arg-type]
     fraction = law.drop_prob(QueueState(Q, Average(Q), C, C, 10 * HIGH))
     return branch_at(fraction, {Q: 30, LOW: 20, HIGH: 80, TOP: 0.1}).expression
 
@@ -129,12 +130,12 @@ def red_slope(wait: bool = True) -> Formula:
     The formula takes `min_thresh`, `max_thresh` (packets) and `max_drop`.
 
     Args:
-        wait: whether RED spaces drops.
+        wait: whether RED spaces drops as ns-2 does with `wait`; Linux's RED has the slope without.
 
     >>> red_slope().text(), red_slope(wait=False).text()
     ('L = 2*p_max/(3*(q_max - q_min))', 'L = 2*p_max/(q_max - q_min)')
     """
-    slope = sp.diff(drop_prob(wait), Q).subs(Q, LOW)
+    slope = sp.diff(drop_prob(wait=wait), Q).subs(Q, LOW)
     return Formula(
         "red_slope" if wait else "red_slope_no_wait",
         f"slope of RED's drop probability over the queue, {'with' if wait else 'without'} wait",
@@ -184,6 +185,28 @@ def red_queue_spaced() -> Formula:
         "queue of N flows over RED with wait",
         "queue",
         solve_queue(drop_prob(wait=True) - filled_link(N).prob),
+        RARE,
+        SOURCE,
+    )
+
+
+@cache
+def red_queue_linux() -> Formula:
+    """The equilibrium queue of N flows over Linux's RED (packets), from its exact drop curve.
+
+    The formula takes `base_rtt` (s), `capacity` (packets/s), the number of flows (`count`), c of
+    their windows c / sqrt(p) (`loss_constant`), RED's `min_thresh`, `max_thresh` (packets) and
+    `max_drop`.
+
+    >>> hollot = {"capacity": 3750.0, "base_rtt": 0.2, "count": 60, "loss_constant": 2**0.5}
+    >>> f"{red_queue_linux()(**hollot, min_thresh=150.0, max_thresh=700.0, max_drop=0.1):.1f}"
+    '173.3'
+    """
+    return Formula(
+        "red_queue_linux",
+        "queue of N flows over Linux's RED",
+        "queue",
+        solve_queue(drop_prob(implementation="linux") - filled_link(N).prob),
         RARE,
         SOURCE,
     )

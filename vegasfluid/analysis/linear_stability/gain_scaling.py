@@ -37,6 +37,11 @@ class GainScaled(QueueDiscipline):
         return self.discipline.counts_bytes
 
     @property
+    def drops_by_size(self) -> bool:
+        """Whether the scaled discipline's drop probability is in proportion to a packet's size."""
+        return self.discipline.drops_by_size
+
+    @property
     def marks(self) -> bool:
         """Whether the scaled discipline marks ECN-capable packets instead of dropping them."""
         return self.discipline.marks

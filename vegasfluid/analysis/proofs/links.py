@@ -34,6 +34,7 @@ from vegasfluid.analysis.proofs.intervals import (
     with_slope,
 )
 from vegasfluid.analysis.proofs.problem import RedProfile
+from vegasfluid.aqm.red import NO_WAIT
 
 __all__ = ["DropTailLink", "LinkState", "LosslessLink", "RedLink"]
 
@@ -176,7 +177,8 @@ class RedLink(LosslessLink):
             queue: packets.
         """
         prob = self.curve(queue)
-        return 2 * prob / (3 - prob) if self.red.wait else minimum(2 * prob, ONE)
+        fraction = self.red.gap.dropped(prob)
+        return minimum(fraction, ONE) if self.red.gap == NO_WAIT else fraction
 
     def forced(self, queue: Interval, early: Interval) -> Interval:
         """The fraction of arriving packets that RED drops, of flows whose packets may be marked.

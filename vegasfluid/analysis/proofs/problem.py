@@ -15,6 +15,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Le, Lt
 
+from vegasfluid.aqm.red import IMPLEMENTATIONS, Gap, gap_of
 from vegasfluid.congestion.base import LOSS_PROCESSES
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.errors import InvalidInput
@@ -60,13 +61,23 @@ class RedProfile(Value):
     gentle: bool
     """Whether the probability rises on to 1 at twice `max_thresh`."""
     wait: bool
-    """Whether drops are spaced evenly."""
+    """Whether drops are spaced evenly (ns-2)."""
     marks: bool
     """Whether packets of ECN-capable flows are marked instead of dropped."""
+    implementation: str = "ns2"
+    """Whose RED it is: ns2, or linux, whose drops have gaps of their own (`wait` is then false)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
+        if self.implementation not in IMPLEMENTATIONS:
+            allowed = "one of " + ", ".join(IMPLEMENTATIONS)
+            raise InvalidInput("RedProfile", "implementation", allowed, self.implementation)
+
+    @property
+    def gap(self) -> Gap:
+        """Mean gap between two drops, packets, as a function of the drop curve's probability."""
+        return gap_of(self.implementation, self.wait)
 
 
 @dataclass(frozen=True)

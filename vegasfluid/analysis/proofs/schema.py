@@ -144,6 +144,7 @@ class RedRecord(Record):
     gentle: StrictBool
     wait: StrictBool
     marks: StrictBool
+    implementation: Text = "ns2"  # left out where it is
 
 
 class GroupRecord(Record):
@@ -358,12 +359,13 @@ def with_keys(record: type[Record], value: object) -> dict[str, Any]:
 
     Args:
         record: the pydantic model; its aliases are the keys, with units.
-        value: such as a `RedProfile`; attributes that the model lacks are left out.
+        value: such as a `RedProfile`; attributes that the model lacks are left out, and those
+            that have its default.
     """
     return {
         field.alias or name: getattr(value, name)
         for name, field in record.model_fields.items()
-        if hasattr(value, name)
+        if hasattr(value, name) and getattr(value, name) != field.default
     }
 
 

@@ -36,6 +36,7 @@ from vegasfluid.analysis.proofs.links import RedLink
 from vegasfluid.analysis.proofs.problem import FairAlphaProblem
 from vegasfluid.analysis.proofs.response_functions import response_function
 from vegasfluid.analysis.proofs.senders import VegasBalance
+from vegasfluid.aqm.red import NO_WAIT
 
 __all__ = ["LinkEquilibrium", "SingleLinkEquations"]
 
@@ -96,7 +97,7 @@ class SingleLinkEquations:
         """
         red, link = self.problem.red, self.link
         top = minimum(link.max_thresh * (2 if self.gentle_region else 1), link.overflow_start)
-        if red.wait or (not self.gentle_region and red.max_drop < 0.5):
+        if red.gap != NO_WAIT or (not self.gentle_region and red.max_drop < 0.5):
             return top
         if red.max_drop >= 0.5:
             rise = (link.max_thresh - link.min_thresh) / (2 * link.max_drop)

@@ -99,15 +99,14 @@ def certified_red(link: Link, network: Network) -> RedProfile:
         network: its network; RED marks only if all of its classes use ECN.
 
     Raises:
-        InvalidInput: for another queue discipline, adaptive RED, RED in bytes, jitter, and ECN in
-            some classes only.
+        InvalidInput: for another queue discipline, adaptive RED, jitter, and ECN in some classes
+            only. (RED in bytes is the same, as only data packets of one size wait there.)
     """
     red = link.aqm
     if type(red) is not Red:
         raise InvalidInput("certificate", "aqm", "red", red.name)
-    for name in ("adaptive", "in_bytes"):
-        if getattr(red, name):
-            raise InvalidInput("Red", name, "False for a certificate", True)
+    if red.adaptive:
+        raise InvalidInput("Red", "adaptive", "False for a certificate", True)
     if link.jitter:
         raise InvalidInput("Link", "jitter", "0 for a certificate", link.jitter)
     return red_profile(red, marks=bool(red.ecn) and all_or_no_ecn(network))
@@ -125,8 +124,9 @@ def red_profile(red: Red, *, marks: bool) -> RedProfile:
         max_thresh=float(red.max_thresh),
         max_drop=float(red.max_drop),
         gentle=bool(red.gentle),
-        wait=bool(red.wait),
+        wait=red.waits,
         marks=marks,
+        implementation=red.implementation or "ns2",
     )
 
 

@@ -55,7 +55,8 @@ positive, by differentiation and without (H1).
 Sources:
     Derived for this project. Elasticities: with t = q - min_thresh, t p' / p is 1 on RED's first
     slope and t (1 - max_drop) / (max_thresh p_b) on the gentle one, times 3 / (3 - p_b) with
-    `wait`; that of K p^-a R^(b - 1) is -a t p' / p - (1 - b) t / (C R).
+    `wait` and 1 / (1 + p_b) with Linux's RED; that of K p^-a R^(b - 1) is
+    -a t p' / p - (1 - b) t / (C R).
 """
 
 from __future__ import annotations
@@ -226,7 +227,7 @@ def loss_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[ar
     """
     link, red = equations.link, equations.problem.red
     queue = link.min_thresh + above
-    spacing = 3 / (3 - link.curve(queue)) if red.wait else arb(1)
+    spacing = arb(red.gap.elasticity(link.curve(queue)))
     if not (equations.gentle_region and queue >= link.max_thresh):
         yield spacing
     if equations.gentle_region and not queue <= link.max_thresh:

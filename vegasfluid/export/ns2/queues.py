@@ -13,7 +13,7 @@ from typing import Any
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.export.quoting import tcl_number
-from vegasfluid.export.unsupported import red_of, require_no_jitter
+from vegasfluid.export.unsupported import LINUX_RED_NOTE, red_of, require_no_jitter
 from vegasfluid.network import Link
 
 __all__ = ["notes_of", "queue_of"]
@@ -44,7 +44,8 @@ def notes_of(links: Iterable[Link]) -> tuple[str, ...]:
     """Notes on differences between the queues of ns-2 and of the model, one sentence each."""
     queues = [link.aqm for link in links]
     marking = any(isinstance(aqm, Red) and aqm.ecn and not aqm.hard_drop for aqm in queues)
-    return (MARK_NOTE,) if marking else ()
+    linux = any(isinstance(aqm, Red) and aqm.is_linux for aqm in queues)
+    return (MARK_NOTE,) * marking + (LINUX_RED_NOTE.format("ns-2"),) * linux
 
 
 def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
@@ -60,11 +61,11 @@ def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
         "mean_pktsize_": packet_bytes,
         "idle_pktsize_": packet_bytes,
         "gentle_": red.gentle,
-        "wait_": red.wait,
+        "wait_": red.waits,
         "setbit_": red.ecn,
         "adaptive_": red.adaptive,
-        "bytes_": red.in_bytes,
-        "queue_in_bytes_": red.in_bytes,
+        "bytes_": red.counts_bytes and not red.is_linux,
+        "queue_in_bytes_": red.counts_bytes,
         "bottom_": 0.01,
         "cautious_": 0,
     }

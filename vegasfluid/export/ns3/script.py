@@ -6,6 +6,7 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
+from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.dialects import Points, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
@@ -15,7 +16,7 @@ from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_o
 from vegasfluid.export.quoting import plain_text
 from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.topology import Topology, access_hops, build_topology
-from vegasfluid.export.unsupported import red_of, require_no_jitter
+from vegasfluid.export.unsupported import LINUX_RED_NOTE, red_of, require_no_jitter
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
@@ -83,6 +84,9 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
     )
     phases = [PHASE_NOTE] if any(waits) else []
     differences = [note for sender in senders.values() for note in sender.notes]
+    queues = [link.aqm for link in network.links.values()]
+    if any(isinstance(aqm, Red) and aqm.is_linux for aqm in queues):
+        differences.append(LINUX_RED_NOTE.format("ns-3"))
     notes = tuple(dict.fromkeys([*differences, *phases, *host_notes]))
     headers = HEADERS + TIMESTAMPS * has_timestamps(network)
     segment = network.packet_bytes - headers
@@ -202,15 +206,15 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
     law, packets = red_of(name, link, "ns-3"), max(int(link.buffer) - 1, 1)
     if law is None:
         return "ns3::FifoQueueDisc", {"MaxSize": f"{packets}p"}
-    unit = packet_bytes if law.in_bytes else 1
+    unit = packet_bytes if law.counts_bytes else 1
     return "ns3::RedQueueDisc", {
-        "MaxSize": f"{packets * packet_bytes}B" if law.in_bytes else f"{packets}p",
+        "MaxSize": f"{packets * packet_bytes}B" if law.counts_bytes else f"{packets}p",
         "MinTh": repr(float(law.min_thresh * unit)),
         "MaxTh": repr(float(law.max_thresh * unit)),
         "LInterm": repr(1 / law.max_drop),
         "QW": repr(law.weight),
         "Gentle": boolean(law.gentle),
-        "Wait": boolean(law.wait),
+        "Wait": boolean(law.waits),
         "UseEcn": boolean(law.ecn),
         "UseHardDrop": boolean(law.hard_drop),
         "AdaptMaxP": boolean(law.adaptive),

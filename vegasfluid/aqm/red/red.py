@@ -1,14 +1,15 @@
 """Random early detection: the drop probability follows an average of the queue.
 
 The average queue gives the probability p_b of RED's drop curve. RED spaces drops, so packets are
-dropped at another rate: the gap between drops is uniform over 1..1/p_b - 1 packets (`wait` false)
-or over 1/p_b..2/p_b - 1 (`wait` true). From the mean gap, the fraction of packets dropped is 2 p_b
-(at most 1) or 2 p_b / (3 - p_b). (Fluid papers assume independent drops, so p_b itself.)
+dropped at another rate, which follows from the mean gap between drops: in ns-2 the gap is uniform
+over 1..1/p_b - 1 packets (`wait` false) or over 1/p_b..2/p_b - 1 (`wait` true), in Linux over
+1..1/p_b. So the fraction of packets dropped is 2 p_b (at most 1), 2 p_b / (3 - p_b) or
+2 p_b / (1 + p_b). (Fluid papers assume independent drops, so p_b itself.)
 
 Sources:
     S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance",
     IEEE/ACM ToN 1(4), 1993, sections 4 and 7 (the average, the curve, the spacing).
-    `wait`, `gentle`, `in_bytes`: the behaviour of ns-2.35, queue/red.cc (no code copied).
+    Implementations: ns-2.35 and Linux 6.1, see the packet rule of each.
     Marks: RFC 3168, section 7 (a mark instead of a random drop). Where drops are certain it
     recommends drops, as ns-2.35 does; Linux 6.1, net/sched/sch_red.c, marks there, too, unless
     `harddrop` is set. With max_thresh just above min_thresh, that marks from one queue length on,
@@ -19,35 +20,31 @@ Sources:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Lt
 
 from vegasfluid import smooth
-from vegasfluid.aqm.base import (
-    ADMIT,
-    EARLY,
-    FORCED,
-    MARK,
-    AdmissionRule,
-    Average,
-    QueueDiscipline,
-    QueueState,
+from vegasfluid.aqm.base import AdmissionRule, Average, QueueDiscipline, QueueState
+from vegasfluid.aqm.red import linux, ns2
+from vegasfluid.aqm.red.average import (
+    ADAPTATION_INTERVAL,
+    DECREASE_FACTOR,
+    LARGEST_INCREASE,
+    LARGEST_MAX_DROP,
+    SMALLEST_MAX_DROP,
+    TARGET_HIGH,
+    TARGET_LOW,
 )
+from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import Packets, Positive, Probability, require_ordered
 
-__all__ = ["Red"]
+__all__ = ["IMPLEMENTATIONS", "NO_WAIT", "AdaptedAverage", "Gap", "Red", "gap_of"]
 
-ADAPTATION_INTERVAL = 500_000_000_000
-"""Time between two adaptations of `max_drop`, ps: 0.5 s (Floyd, Gummadi and Shenker)."""
-TARGET_LOW, TARGET_HIGH = 0.4, 0.6
-"""Target range of the average queue, as fractions of the distance between the thresholds (Floyd,
-Gummadi and Shenker)."""
-SMALLEST_MAX_DROP, LARGEST_MAX_DROP = 0.01, 0.5
-"""Bounds between which `max_drop` is adapted (Floyd, Gummadi and Shenker)."""
-LARGEST_INCREASE, DECREASE_FACTOR = 0.01, 0.9
-"""Largest increase of `max_drop` in one adaptation, and the factor of a decrease (Adaptive RED)."""
+IMPLEMENTATIONS: Mapping[str, AdmissionRule] = {"ns2": ns2.RULE, "linux": linux.RULE}
+"""Packet rule of each implementation, by its name in model files."""
 TRANSITION_WIDTH = 0.01
 """Width over which the fluid model switches adaptation on, in the units of what is compared: a
 fraction of the distance between the thresholds, or a drop probability (chosen: narrow)."""
@@ -56,99 +53,30 @@ SMALLEST_MAX_DROP_WIDTH = 1e-3
 of that (chosen: narrow)."""
 
 
-def update_average(queue: Any, load: float, idle_packets: float) -> None:
-    """Update the moving average queue in a queue's record by one sample, at a packet's arrival.
+class Gap(NamedTuple):
+    """Mean gap between two drops, (first / p_b + second) / 2 packets, at the probability p_b.
 
     Args:
-        queue: record of the queue; `avg_queue` (packets) is changed in place.
-        load: packets waiting now, or their total size in data packets.
-        idle_packets: packets that the link could have sent while idle, by which the average first
-            decays.
+        first: share of 1/p_b in twice the gap.
+        second: what does not depend on p_b, packets.
+
+    >>> Gap(3, -1).dropped(0.5), Gap(1, 0).dropped(0.25), Gap(1, 1).dropped(0.25)
+    (0.4, 0.5, 0.4)
     """
-    if idle_packets > 0.0:
-        queue.avg_queue *= (1.0 - queue.weight) ** idle_packets
-    queue.avg_queue += queue.weight * (load - queue.avg_queue)
 
+    first: int
+    second: int
 
-def adapt(queue: Any) -> None:
-    """Twice a second, adapt `max_drop` of a queue's record towards an average in its target range.
+    def dropped(self, prob: Any) -> Any:
+        """Fraction of packets dropped, 0 to 1, where RED's curve gives the probability `prob`.
 
-    The range is the middle fifth between the thresholds: `max_drop` rises by up to 0.01 for an
-    average queue above it, and falls by 10 % below it.
-    """
-    if queue.now < queue.adapted_at + ADAPTATION_INTERVAL:
-        return
-    queue.adapted_at = queue.now
-    position = (queue.avg_queue - queue.min_thresh) / (queue.max_thresh - queue.min_thresh)
-    if position > TARGET_HIGH and queue.max_drop <= LARGEST_MAX_DROP:
-        queue.max_drop += min(LARGEST_INCREASE, queue.max_drop / 4)
-    elif position < TARGET_LOW and queue.max_drop >= SMALLEST_MAX_DROP:
-        queue.max_drop *= DECREASE_FACTOR
+        It is 1 / gap, so 2 p_b / (first + second p_b); not limited to 1.
+        """
+        return 2 * prob / (self.first + self.second * prob)
 
-
-def curve(queue: Any) -> float:
-    """Drop probability p_b, 0 to 1, at the average queue of a queue's record.
-
-    It is that of RED's curve, before drops are spaced.
-    """
-    average = queue.avg_queue
-    if average < queue.max_thresh:
-        position = (average - queue.min_thresh) / (queue.max_thresh - queue.min_thresh)
-        return queue.max_drop * position
-    if queue.gentle:
-        position = average / queue.max_thresh - 1.0
-        return min(queue.max_drop + (1.0 - queue.max_drop) * position, 1.0)
-    return 1.0
-
-
-def spaced(prob: float, count: float, wait: float) -> float:
-    """Drop probability of one packet, 0 to 1, with RED's spacing of drops.
-
-    Args:
-        prob: p_b, the probability by RED's curve.
-        count: packets since the last drop, including this one.
-        wait: 1: drops are at least 1/p_b packets apart; 0: at most.
-    """
-    progress = count * prob
-    if wait:
-        if progress < 1.0:
-            return 0.0
-        return prob / (2.0 - progress) if progress < 2.0 else 1.0
-    return prob / (1.0 - progress) if progress < 1.0 else 1.0
-
-
-def decide(queue: Any, waiting: int, idle_packets: float) -> int:
-    """Decide on a packet that arrives at a RED queue, after updating the average queue.
-
-    Args:
-        queue: record of the queue, changed in place.
-        waiting: packets in the queue, without the one in transmission.
-        idle_packets: packets that the link could have sent while it was idle just before.
-
-    Returns:
-        ADMIT, EARLY (dropped at random), FORCED (dropped as the average is too long) or MARK.
-    """
-    update_average(queue, queue.waiting_size if queue.in_bytes else float(waiting), idle_packets)
-    if queue.adaptive:
-        adapt(queue)
-    if queue.avg_queue < queue.min_thresh or waiting <= 1:
-        queue.above = 0
-        return ADMIT
-    size = queue.relative_size if queue.in_bytes else 1.0
-    certain = 1.0 if queue.gentle == 0 else 2.0
-    queue.count += size
-    if queue.avg_queue >= certain * queue.max_thresh:
-        queue.count = 0.0
-        return FORCED if queue.hard_drop or not (queue.ecn and queue.ect) else MARK
-    if queue.above == 0:
-        queue.above = 1
-        queue.count = size
-        return ADMIT
-    queue.uniform_used = 1
-    if queue.uniform <= size * spaced(curve(queue), queue.count, queue.wait):
-        queue.count = 0.0
-        return MARK if queue.ecn and queue.ect else EARLY
-    return ADMIT
+    def elasticity(self, prob: Any) -> Any:
+        """Relative change of the fraction dropped for one of the curve's `prob`, no unit."""
+        return self.first / (self.first + self.second * prob)
 
 
 class AdaptedAverage(NamedTuple):
@@ -163,6 +91,21 @@ class AdaptedAverage(NamedTuple):
     max_drop: Any
 
 
+NO_WAIT = Gap(1, 0)
+"""Gaps of ns-2 without `wait`: every packet is dropped where p_b is above one half."""
+
+
+def gap_of(implementation: str | None, wait: bool | None) -> Gap:
+    """Mean gap between two drops, by whose RED it is (None: ns-2's) and ns-2's `wait` (None: yes).
+
+    >>> gap_of("ns2", True), gap_of("linux", None)
+    (Gap(first=3, second=-1), Gap(first=1, second=1))
+    """
+    if implementation == "linux":
+        return Gap(1, 1)
+    return NO_WAIT if wait is False else Gap(3, -1)
+
+
 @dataclass(frozen=True)
 class Red(QueueDiscipline):
     """Random early detection.
@@ -174,7 +117,8 @@ class Red(QueueDiscipline):
     name: ClassVar[str] = "red"
     sources: ClassVar[tuple[str, ...]] = (
         "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
-        "ns-2.35, queue/red.cc (wait, gentle)",
+        "ns-2.35, queue/red.cc",
+        "Linux 6.1, include/net/red.h, net/sched/sch_red.c",
     )
 
     min_thresh: Packets
@@ -187,20 +131,69 @@ class Red(QueueDiscipline):
     """Weight of a new sample in the average; there is one sample per arriving packet."""
     gentle: bool = False
     """Above `max_thresh`, raise the probability to 1 at twice `max_thresh`, not at once."""
-    wait: bool = True
-    """Space drops evenly (at least 1/p_b packets apart) instead of 1/p_b at most."""
+    wait: bool | None = None
+    """ns-2: space drops evenly (at least 1/p_b packets apart) instead of 1/p_b at most; None: yes.
+    Linux has no such choice."""
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them."""
     hard_drop: bool = False
     """With `ecn`: drop packets where drops are certain (ns-2) instead of marking them (Linux)."""
     adaptive: bool = False
     """Adapt `max_drop` so that the average stays midway between the thresholds."""
-    in_bytes: bool = False
-    """Measure queue and buffer in bytes, and drop small packets less often."""
+    in_bytes: bool | None = None
+    """Measure queue and buffer in bytes; in ns-2, drop small packets less often. None: as the
+    implementation does (Linux in bytes, ns-2 in packets)."""
+    implementation: str | None = None
+    """Whose RED it is: ns2, or linux (tc red); None: linux if all hosts of the network are Linux's
+    and neither `wait` nor `gentle` is given, else ns2."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
+        if self.implementation not in (None, *IMPLEMENTATIONS):
+            allowed = "one of " + ", ".join(IMPLEMENTATIONS)
+            raise InvalidInput("Red", "implementation", allowed, self.implementation)
+        if self.is_linux:
+            for name, usual in (("wait", None), ("gentle", False)):
+                if getattr(self, name) is not usual:
+                    allowed = "left out with implementation linux, which has no such choice"
+                    raise InvalidInput("Red", name, allowed, getattr(self, name))
+
+    def beside(self, hosts: Collection[str]) -> Red:
+        """Copy with the parameters that are None as on routers beside these kinds of hosts.
+
+        Args:
+            hosts: names of the kinds of hosts in the network, such as {"linux"}.
+
+        >>> Red(20, 80).beside({"linux"}).implementation, Red(20, 80).beside({"linux", "ns2"}).wait
+        ('linux', True)
+        """
+        chosen = self.implementation
+        if chosen is None:
+            usual = set(hosts) == {"linux"} and self.wait is None and not self.gentle
+            chosen = "linux" if usual else "ns2"
+        complete = {
+            "implementation": chosen,
+            "wait": self.wait is not False if chosen == "ns2" else None,
+            "in_bytes": chosen == "linux" if self.in_bytes is None else self.in_bytes,
+        }
+        same = all(getattr(self, name) is value for name, value in complete.items())
+        return self if same else replace(self, **complete)
+
+    @property
+    def is_linux(self) -> bool:
+        """Whether it is Linux's RED; one that is in no network is ns-2's unless it says so."""
+        return self.implementation == "linux"
+
+    @property
+    def waits(self) -> bool:
+        """Whether drops are at least 1/p_b packets apart, as with `wait` of ns-2."""
+        return not self.is_linux and self.wait is not False
+
+    @property
+    def gap(self) -> Gap:
+        """Mean gap between two drops, which depends on how the implementation spaces them."""
+        return gap_of(self.implementation, self.wait)
 
     @property
     def average_weight(self) -> Any:
@@ -220,7 +213,12 @@ class Red(QueueDiscipline):
     @property
     def counts_bytes(self) -> bool:
         """Whether queue and buffer are measured in bytes (`in_bytes`)."""
-        return self.in_bytes
+        return self.is_linux if self.in_bytes is None else self.in_bytes
+
+    @property
+    def drops_by_size(self) -> bool:
+        """Whether a packet's drop probability is in proportion to its size: in ns-2, in bytes."""
+        return self.counts_bytes and not self.is_linux
 
     @property
     def adapts(self) -> bool:
@@ -254,12 +252,12 @@ class Red(QueueDiscipline):
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        It follows from the average queue in `state.aqm_state` by RED's curve p_b, and the spacing
-        of
-        drops: 2 p_b / (3 - p_b) with `wait`, else 2 p_b, at most 1.
+        It follows from the average queue in `state.aqm_state` by RED's curve p_b, and the mean gap
+        between drops: 2 p_b / (3 - p_b) in ns-2 with `wait`, without it 2 p_b (at most 1), and
+        2 p_b / (1 + p_b) in Linux.
         """
-        prob = self.curve(state.aqm_state)
-        return 2 * prob / (3 - prob) if self.wait else smooth.minimum(2 * prob, 1.0)
+        fraction = self.gap.dropped(self.curve(state.aqm_state))
+        return smooth.minimum(fraction, 1.0) if self.gap == NO_WAIT else fraction
 
     def forced_prob(self, state: QueueState) -> Any:
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
@@ -311,14 +309,17 @@ class Red(QueueDiscipline):
 
     @property
     def rule(self) -> AdmissionRule:
-        """The packet simulator's rule of ns-2.35, which admits, marks or drops a packet."""
-        return AdmissionRule(decide, state={"above": 0, "adapted_at": 0})
+        """The packet simulator's rule of the implementation: admits, marks or drops a packet."""
+        return IMPLEMENTATIONS[self.implementation or "ns2"]
 
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rule reads from the queue's record, by field name.
 
         Thresholds are in packets, `max_drop` and `weight` fractions, switches 0 or 1.
         """
-        switches = ("gentle", "wait", "ecn", "hard_drop", "adaptive", "in_bytes")
-        whole = {name: int(getattr(self, name)) for name in switches}
-        return {name: float(value) for name, value in self.parameters().items()} | whole
+        numbers = ("min_thresh", "max_thresh", "max_drop", "weight")
+        switches = {"wait": self.waits, "in_bytes": self.counts_bytes}
+        for name in ("gentle", "ecn", "hard_drop", "adaptive"):
+            switches[name] = getattr(self, name)
+        values = {name: float(getattr(self, name)) for name in numbers}
+        return values | {name: int(value) for name, value in switches.items()}
