@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from benchmarks.linux import DESIGN, LATE, RUNS, Compared, designed, measured, with_jitter
+from benchmarks.linux_scenarios import network_of
 from benchmarks.ns2_scenarios import reference_runs
 from tests.agreement.idle import IDLE
+from vegasfluid import simulate_packets
 
 ROWS = list(reference_runs(RUNS))
 LOSS_BASED = [
@@ -113,6 +115,29 @@ def test_reno_and_cubic_alone_over_drop_tail(run: dict[str, Any]) -> None:
     assert goodput[0] == pytest.approx(run["flows"][0]["goodput_mbps"], rel=0.01)
     assert cwnd[0] == pytest.approx(run["flows"][0]["cwnd"], rel=0.01)
     assert queue == pytest.approx(run["queue"]["mean_pkts"], rel=0.02)
+
+
+SHUT: dict[str, Any] = {
+    "mbps": 10,
+    "rtt_ms": 20,
+    "queue": {"kind": "red", "limit": 200, "min": 20, "max": 60, "prob": 0.2, "burst": 126},
+    "vegas": {"alpha": 2, "beta": 4, "gamma": 1},
+    "flows": [{"algo": "reno"}] * 2 + [{"algo": "vegas"}] * 4,
+}
+"""Six flows that start together over RED with a weight of 1/512, below a token bucket."""
+
+
+def test_red_below_a_shaper_stays_shut_as_in_the_kernel() -> None:
+    """The first slow starts lift the average above `max`, where it stays, as nothing arrives.
+
+    A run of the kernel (6.1, 30 s): the flows deliver 70, 67, 64, 60, 61 and 35 packets in the
+    first second and none after it, have windows of 1, and the link is idle.
+    """
+    data = simulate_packets(network_of(SHUT), 30.0, warmup=1.0, samples=31)
+    delivered = data["delivered"].values
+    np.testing.assert_allclose(delivered[-1], [70, 67, 64, 60, 61, 35], atol=4)
+    np.testing.assert_array_equal(delivered[2], delivered[-1])
+    np.testing.assert_array_equal(data["cwnd"].values[2:], 1)
 
 
 @pytest.fixture(scope="module")
