@@ -16,6 +16,7 @@ __all__ = [
     "ECN",
     "JITTER",
     "MULTI_HOP",
+    "OTHER_RECOVERY",
     "RACK",
     "REORDERING",
     "SACK_BLOCKS",
@@ -26,6 +27,7 @@ __all__ = [
 
 MULTI_HOP = TWO_WAY = REORDERING = JITTER = DELAY_EVENTS = False
 DELAYED_ACKS = SACK_BLOCKS = RACK = ECN = APP_LIMITED = SEND_OVERHEAD = ARRIVAL_BINS = False
+OTHER_RECOVERY = True
 
 
 class Features(NamedTuple):
@@ -40,6 +42,7 @@ class Features(NamedTuple):
         DELAYED_ACKS: receivers delay ACKs.
         SACK_BLOCKS: receivers report packets out of order, and senders use the reports.
         RACK: senders recover from losses by RACK-TLP.
+        OTHER_RECOVERY: senders recover in other ways, or not at all.
         ECN: queues mark packets.
         APP_LIMITED: a traffic source is not bulk: it offers less than TCP could send, or ends
             connections.
@@ -55,6 +58,7 @@ class Features(NamedTuple):
     DELAYED_ACKS: bool = False
     SACK_BLOCKS: bool = False
     RACK: bool = False
+    OTHER_RECOVERY: bool = True
     ECN: bool = False
     APP_LIMITED: bool = False
     SEND_OVERHEAD: bool = False

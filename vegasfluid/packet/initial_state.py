@@ -84,6 +84,7 @@ def features_of(network: Network, counted: bool) -> Features:
     reordering = bool(network.events) or jitter_reorders
     two_way = reordering or jitter or network.two_way
     several = any(len(network.links_of(name)) > 1 for name in network.flows)
+    recoveries = {flows.law.rules.recovery for flows in classes}
     return Features(
         MULTI_HOP=two_way or several,
         TWO_WAY=two_way,
@@ -91,8 +92,9 @@ def features_of(network: Network, counted: bool) -> Features:
         JITTER=jitter,
         DELAY_EVENTS=bool(network.events),
         DELAYED_ACKS=any(flows.settings.delayed_ack > 0 for flows in classes),
-        SACK_BLOCKS=any(flows.law.rules.recovery in ("sack", "rack") for flows in classes),
-        RACK=any(flows.law.rules.recovery == "rack" for flows in classes),
+        SACK_BLOCKS=bool(recoveries & {"sack", "rack"}),
+        RACK="rack" in recoveries,
+        OTHER_RECOVERY=recoveries != {"rack"},
         ECN=any(link.aqm.marks for link in links),
         APP_LIMITED=any(not flows.traffic.endless for flows in classes),
         SEND_OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),

@@ -25,7 +25,14 @@ from vegasfluid.congestion.loss_recovery import (
     SEND_ONE,
     sample_round_trip,
 )
-from vegasfluid.packet.features import APP_LIMITED, ECN, RACK, SACK_BLOCKS, TWO_WAY
+from vegasfluid.packet.features import (
+    APP_LIMITED,
+    ECN,
+    OTHER_RECOVERY,
+    RACK,
+    SACK_BLOCKS,
+    TWO_WAY,
+)
 from vegasfluid.packet.rack.sending import (
     expire_timer,
     finish_handshake,
@@ -65,7 +72,7 @@ open_connection: Callable[..., None]
 def send_window(sim: Any, f: int, now: int) -> None:
     """Send at `now` (ps) all packets of flow `f` that the window allows."""
     flow = flow_of(sim, f)
-    if RACK and flow.recovery == RACK_TLP:
+    if RACK and (not OTHER_RECOVERY or flow.recovery == RACK_TLP):
         send_allowed(sim, f, now)
         return
     if SACK_BLOCKS and flow.recovery == SACK:
@@ -177,7 +184,7 @@ def expire_rto(sim: Any, f: int, now: int) -> None:
     Apply the packet rule to the window, double the timer, and send again from the oldest packet.
     """
     flow = flow_of(sim, f)
-    if RACK and flow.recovery == RACK_TLP:
+    if RACK and (not OTHER_RECOVERY or flow.recovery == RACK_TLP):
         expire_timer(sim, f, now)
         return
     flow.timeouts += 1
@@ -270,7 +277,7 @@ def reach_sender(sim: Any, f: int, now: int, header: int, low: int, high: int) -
         return
     if ack_number <= flow.opened:  # of an older connection, or from before the handshake's end
         return
-    if RACK and flow.recovery == RACK_TLP:
+    if RACK and (not OTHER_RECOVERY or flow.recovery == RACK_TLP):
         acknowledge_by_rack(sim, f, now, header, low, high)
         return
     if SACK_BLOCKS and flow.recovery == SACK and high > ack_number:
