@@ -204,6 +204,25 @@ def test_the_interpreted_engine_agrees_where_nothing_is_idle(name: str) -> None:
     assert last["timeouts"].sum() > 3
 
 
+def test_linux_hosts_alone_need_no_other_recovery() -> None:
+    """A kernel without the code of other recoveries leaves the bytes of the one that has it."""
+    law = Reno(recovery="rack", byte_counting=True)
+    flows = Flows(2, law, base_rtt=(0.04, 0.05), initial_window=10)
+    network = Network(Link(1000.0, 20), {"reno": flows})
+    begin = initial_state(network, 1, counted=True)
+    assert begin.rules.features.RACK
+    assert not begin.rules.features.OTHER_RECOVERY
+    mixed = begin.rules.features._replace(OTHER_RECOVERY=True)
+    runs = []
+    for features in (begin.rules.features, mixed):
+        kernel = on_plain_records(interpreted(begin.rules._replace(features=features)))
+        with np.errstate(over="ignore"):
+            runs.append(execute(network, begin, SHORT * 1e-12, kernel, BIN))
+    for array in ("flows", "hops", "links", "flow_samples", "link_samples", "bins"):
+        assert getattr(runs[0], array).tobytes() == getattr(runs[1], array).tobytes(), array
+    assert runs[0].flow_samples[-1]["retransmitted"].sum() > 10
+
+
 def test_kernels_do_not_share_the_names_of_their_functions() -> None:
     """One may come from the cache, compiled where the other was not: the linker must not mix."""
     link, names = Link(1000.0, 20), []
