@@ -31,7 +31,16 @@ RUNS = {
 LONGEST = 120
 """Seconds after which a command counts as hanging; it takes a few, and more on a busy machine."""
 
-VALID = [pytest.param(path, marks=pytest.mark.slow) for path in INPUTS if path.stem in RUNS]
+COMPUTES = {"recommend_20000_flows"}
+"""Inputs whose runs take longer than compiling them."""
+
+
+def marks(path: Path) -> list[pytest.MarkDecorator]:
+    """Marks of a valid input."""
+    return [pytest.mark.slow] + [pytest.mark.unoptimised] * (path.stem not in COMPUTES)
+
+
+VALID = [pytest.param(path, marks=marks(path)) for path in INPUTS if path.stem in RUNS]
 REFUSED = [path for path in INPUTS if path.stem not in RUNS]
 EITHER = [*REFUSED, *VALID]
 SHORT = [case for case in EITHER if "ctrl_c_ignored_packets" not in str(case)]
