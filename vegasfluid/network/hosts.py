@@ -70,7 +70,7 @@ class Host(Value):
     recovery: str | None
     """Loss recovery of congestion controls that have a choice; None: that of their definition."""
     implementation: str | None
-    """Implementation of congestion controls that have several (CUBIC); None: their definition."""
+    """Implementation of congestion controls that have several (CUBIC); None: that of the RFC."""
     byte_counting: bool
     """Whether windows grow by the number of packets acknowledged, not of ACKs (RFC 3465)."""
     validates: bool
@@ -103,7 +103,7 @@ NS2 = Host(
     quick_acks=0,
     ack_bytes=40,
     recovery=None,  # one agent for each scheme
-    implementation=None,
+    implementation="ns2",
     byte_counting=False,
     validates=False,
 )
@@ -151,7 +151,7 @@ NS3 = Host(
     quick_acks=0,
     ack_bytes=52,
     recovery="sack",
-    implementation=None,
+    implementation="ns3",
     byte_counting=True,
     validates=True,
 )

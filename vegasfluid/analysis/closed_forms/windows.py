@@ -116,6 +116,10 @@ def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
     if not law.friendly:
         return curve
     reno = substitute(reno_friendly_window(loss_process), values)
+    if not law.catches_up:
+        increase = law.closure(loss_process)[1]
+        squared = exact(increase) / exact(1 - law.beta) / symbol("drop_prob")
+        reno = replace(reno, expression=sp.sqrt(squared))
     return replace(
         curve,
         description=f"window of CUBIC, {loss_process} losses{constants_as_text(curve, reno)}",

@@ -130,6 +130,8 @@ class CubicFlows(LossBasedFlows):
     """Whether fast convergence is on."""
     friendly: bool
     """Whether the Reno-friendly region is on."""
+    implementation: str = "rfc9438"
+    """Whose CUBIC it is, as in model files: it determines the Reno-friendly region."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from flint import arb, fmpq
 from vegasfluid.analysis.proofs.intervals import Interval, enclose_root, maximum, minimum
 from vegasfluid.analysis.proofs.problem import CubicFlows, LossBasedFlows
 from vegasfluid.congestion.cubic import STEEPEST, VARIANCE_FAST_CONVERGENCE, VARIANCE_PLAIN
+from vegasfluid.congestion.cubic.ns2 import FRIENDLY_EIGHTHS
 
 __all__ = ["PowerLaw", "ResponseFunction", "loss_factor", "response_function"]
 
@@ -163,14 +164,20 @@ def loss_statistics(group: CubicFlows, process: str) -> tuple[arb, arb]:
     """
     beta = arb(group.beta)
     cut = 1 - beta
+    increase = 3 * cut / (1 + beta)
+    if group.implementation == "ns2":
+        increase = arb(8) / FRIENDLY_EIGHTHS
     if process == "meanfield":
-        return arb(1) / 3, 3 * cut / (1 + beta)
+        return arb(1) / 3, increase
+    additive = increase * (2 - cut) / 2
     if process == "periodic":
         plateau = (3 + beta) / 4
-        return plateau / 3 - (1 - plateau ** (arb(1) / 3)) ** 2, 3 * cut / 2
+        return plateau / 3 - (1 - plateau ** (arb(1) / 3)) ** 2, additive
     coefficients = VARIANCE_FAST_CONVERGENCE if group.fast_convergence else VARIANCE_PLAIN
     flat, slope, bend = (exact_decimal(number) for number in coefficients)
     growth = exact_decimal(0.19) + exact_decimal(1.34) * cut
+    if group.implementation != "rfc9438":
+        growth = additive / (1 - cut / 4)
     return flat + slope * cut + bend * cut**2, growth
 
 

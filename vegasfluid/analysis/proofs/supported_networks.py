@@ -263,6 +263,7 @@ def loss_based_flows(flows: Flows, count: int, base_rtt: float) -> LossBasedFlow
             beta=float(law.beta),
             fast_convergence=bool(law.fast_convergence),
             friendly=bool(law.friendly),
+            implementation=law.implementation or "rfc9438",
         )
     return None
 

@@ -8,13 +8,16 @@ delayed ACKs do not change it (RFC 3465; RFC 9438 does so for W_est only).
 `beta = 0.8` gives the first CUBIC, which Marrone et al. used: a loss takes 0.2 of the window, K is
 cbrt(0.2 W_max / C), and the Reno-friendly window grows by 3 (0.2 / 1.8) packets per round trip.
 
-Not modelled: HyStart++, which section 4.10 recommends (slow start is that of RFC 5681, which the
-section allows), and the response to spurious losses (section 4.9). A mark leaves at least two
-packets, as with every congestion control here; section 4.6 allows one.
+The packet rules of each implementation have a file of their own, which says how they differ.
 
 Fluid: the window grows by the slope of the cubic; the time since the last loss and K are states.
 Vardoyan, Hollot and Towsley make the window itself a function of these. The slope has the same
-equilibria, and the mean window responds at once to a loss of only some of the flows.
+equilibria, and the mean window responds at once to a loss of only some of the flows. What differs
+between implementations at equilibrium is the Reno-friendly window: only that of RFC 9438 grows
+faster once it is as large as before the loss, and that of ns-2 has an increase of its own. The
+increase of Linux and ns-3, 8/15 packets per round trip, is taken as RFC 9438's 9/17 (0.7 % less).
+Slow start, HyStart, ticks and whole packets are not in the fluid. Neither is the pause of RFC 8312
+after fast convergence (0.19 K), nor that its fast convergence applies to fewer losses.
 
 Sources:
     RFC 9438, sections 4.2 to 4.8 and 5.8, read in the authors' repository (NTAP/rfc8312bis, at
@@ -38,9 +41,10 @@ from vegasfluid import smooth
 from vegasfluid.congestion.base import (
     PacketRules,
     Signals,
+    aimd_loss_factor,
     leaves_slow_start,
 )
-from vegasfluid.congestion.cubic import linux, rfc9438
+from vegasfluid.congestion.cubic import linux, ns2, ns3, rfc8312, rfc9438
 from vegasfluid.congestion.cubic.rfc9438 import SECONDS, STEEPEST
 from vegasfluid.congestion.epochs import EpochCongestionControl
 from vegasfluid.congestion.loss_recovery import require_recovery
@@ -49,7 +53,13 @@ from vegasfluid.quantities import Positive, Share
 
 __all__ = ["IMPLEMENTATIONS", "Cubic", "CubicWindow"]
 
-IMPLEMENTATIONS = {"rfc9438": rfc9438.rules, "linux": linux.rules}
+IMPLEMENTATIONS = {
+    "rfc9438": rfc9438.rules,
+    "rfc8312": rfc8312.rules,
+    "linux": linux.rules,
+    "ns2": ns2.rules,
+    "ns3": ns3.rules,
+}
 """Packet rules of each implementation, given the recovery scheme, by its name in model files."""
 
 PLATEAU_WIDTH = 0.05
@@ -102,14 +112,15 @@ class Cubic(EpochCongestionControl):
     C: Annotated[Share, Positive] = 0.4
     """Coefficient of the cubic, packets/s^3."""
     beta: Annotated[Share, Positive, Lt(1)] = 0.7
-    """Fraction of the window that a loss leaves; 0.8 in the first CUBIC."""
+    """Fraction of the window that a loss leaves, with every implementation; 0.8 in the first CUBIC,
+    and 819/1024 in ns-2 where a script does not set it."""
     fast_convergence: bool = True
     """Give way to new flows: lower W_max if the window is smaller than at the loss before."""
     friendly: bool = True
     """Use no smaller window than standard TCP would (Reno-friendly region)."""
     implementation: str | None = None
-    """Whose CUBIC it is: rfc9438, or linux (HyStart, a target once a tick, whole packets); None:
-    that of the host, rfc9438 without one."""
+    """Whose CUBIC it is: rfc9438, rfc8312, linux (6.1), ns2 (2.35: Linux 2.6.22) or ns3 (3.44);
+    None: that of the host, rfc9438 where it has none."""
     recovery: str | None = None
     """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675) or rack (RFC 8985); None:
     that of the host, sack without one."""
@@ -120,6 +131,21 @@ class Cubic(EpochCongestionControl):
         if self.implementation not in (None, *IMPLEMENTATIONS):
             allowed = "one of " + ", ".join(IMPLEMENTATIONS)
             raise InvalidInput("Cubic", "implementation", allowed, self.implementation)
+
+    @property
+    def catches_up(self) -> bool:
+        """Whether the Reno-friendly window grows by one packet per round trip above W_prior.
+
+        W_prior is the window before the loss. Only in RFC 9438 (section 4.3).
+        """
+        return self.implementation in (None, "rfc9438")
+
+    @property
+    def reno_increase(self) -> Any:
+        """Growth of the Reno-friendly window after a loss, packets per round trip (section 4.3)."""
+        if self.implementation == "ns2":
+            return ns2.FRIENDLY_INCREASE
+        return 3 * (1 - self.beta) / (1 + self.beta)
 
     @property
     def counts_acks(self) -> bool:
@@ -137,8 +163,8 @@ class Cubic(EpochCongestionControl):
         It is the slope of the cubic, or of the Reno-friendly window where that is steeper; before,
         slow start.
         """
-        reno_increase = 3 * (1 - self.beta) / (1 + self.beta)
-        return self.derivative(window, signals, (window.elapsed - window.k) ** 2, reno_increase)
+        distance = (window.elapsed - window.k) ** 2
+        return self.derivative(window, signals, distance, self.reno_increase)
 
     def plateau_time(self, kind: Any, lost: Any) -> Any:
         """Time K from a loss to the plateau of the cubic, s (sections 4.2, 4.7, 4.10).
@@ -169,11 +195,14 @@ class Cubic(EpochCongestionControl):
         start = self.beta * lost
         cwnd = start + self.C * (plateau**3 + (age - plateau) ** 3)
         if self.friendly:
-            increase, rounds = 3 * (1 - self.beta) / (1 + self.beta), age / rtt
-            # rounds until W_est is the window at the loss; none after slow start
-            slow_rounds = smooth.step(plateau, SECONDS) * (lost - start) / increase
-            est = start + increase * smooth.minimum(rounds, slow_rounds)
-            cwnd = smooth.maximum(cwnd, est + smooth.positive_part(rounds - slow_rounds))
+            increase, rounds = self.reno_increase, age / rtt
+            est = start + increase * rounds
+            if self.catches_up:
+                # rounds until W_est is the window at the loss; none after slow start
+                slow_rounds = smooth.step(plateau, SECONDS) * (lost - start) / increase
+                est = start + increase * smooth.minimum(rounds, slow_rounds)
+                est += smooth.positive_part(rounds - slow_rounds)
+            cwnd = smooth.maximum(cwnd, est)
         return CubicWindow(cwnd, plateau, age, age**2, 0.0)
 
     def max_epoch_age(self, largest: float) -> float:
@@ -215,7 +244,8 @@ class Cubic(EpochCongestionControl):
         Vardoyan, Hollot and Towsley. The RFC's periodic losses give (C (3 + beta) / (4 b))^(1/4)
         (section 5.1); independent losses give 1.300 at b = 0.3 and 1.492 at b = 0.2, or 1.196 and
         1.382 with fast convergence. In the Reno-friendly region independent losses give
-        1.413 / sqrt(p) at b = 0.3, as after a long time W_est grows by one packet per round trip.
+        1.413 / sqrt(p) at b = 0.3 with RFC 9438, as after a long time W_est grows by one packet per
+        round trip. With other implementations the region is that of additive increase.
         The numbers for independent losses were simulated for this project (see its tests) and are
         interpolated in b by parabolas and a line.
 
@@ -223,15 +253,17 @@ class Cubic(EpochCongestionControl):
             process: a name in `LOSS_PROCESSES`.
         """
         cut = 1 - self.beta
+        additive = self.reno_increase / aimd_loss_factor(process, cut)
         if process == "meanfield":
-            return 1 / 3, 3 * cut / (1 + self.beta)
+            return 1 / 3, additive
         if process == "periodic":
             plateau = (3 + self.beta) / 4
-            return plateau / 3 - (1 - plateau ** (1 / 3)) ** 2, 3 * cut / 2
+            return plateau / 3 - (1 - plateau ** (1 / 3)) ** 2, additive
         constant, linear, quadratic = (
             VARIANCE_FAST_CONVERGENCE if self.fast_convergence else VARIANCE_PLAIN
         )
-        return constant + linear * cut + quadratic * cut**2, 0.19 + 1.34 * cut
+        growth = 0.19 + 1.34 * cut if self.catches_up else additive
+        return constant + linear * cut + quadratic * cut**2, growth
 
     def derivative(
         self, window: CubicWindow, signals: Signals, distance: Any, reno_increase: Any
@@ -304,7 +336,7 @@ class Cubic(EpochCongestionControl):
         return {
             "cubic_c": float(self.C),
             "beta": float(self.beta),
-            "alpha_cubic": 3 * (1 - self.beta) / (1 + self.beta),
+            "alpha_cubic": self.reno_increase,
             "fast_convergence": int(self.fast_convergence),
             "friendly": int(self.friendly),
         }

@@ -2,9 +2,10 @@
 
 Sources:
     ns-2.35: tcl/lib/ns-default.tcl (variables and their defaults), tcp/tcp-linux.cc and
-    tcp/linux/src/tcp_cubic.c (the kernel's CUBIC of 2.6.22: beta in units of 1/1024, bic_scale
-    1024 C / 10), tcp_highspeed.c. Its Scalable TCP is not exported: it has no legacy window and
-    always cuts by 1/8, so that goodput shares differ by a third from the model's.
+    tcp/linux/src/tcp_cubic.c (the kernel's CUBIC of 2.6.22: beta in units of 1/1024; C is 0.4, as
+    bic_scale has no effect when a script sets it), tcp_highspeed.c. Its Scalable TCP is not
+    exported: it has no legacy window and always cuts by 1/8, so that goodput shares differ by a
+    third from the model's.
     Variables were tested with Debian's ns2 2.35+dfsg.
 """
 
@@ -30,6 +31,13 @@ RENO = {
 """Sender and receiver of Reno by recovery scheme."""
 LINUX = ("Agent/TCP/Linux", "Agent/TCPSink/Sack1")
 """Sender and receiver of the kernel's congestion controls."""
+CUBIC_C = 0.4
+"""C of ns-2's CUBIC, packets/s^3; scripts cannot change it."""
+CUBIC_NOTE = (
+    "ns-2's CUBIC of {} is that of Linux 2.6.22 (implementation ns2), the model's is {}: where a "
+    "standard TCP would have the larger window, ns-2's grows more slowly."
+)
+"""What differs where the model has another implementation."""
 KERNEL_ONE = 1024
 """The number 1 in the parameters of the kernel's CUBIC."""
 
@@ -43,6 +51,7 @@ class Agent(NamedTuple):
         variables: values of the sender's OTcl variables, by name.
         control: the kernel's name of the congestion control, for `Agent/TCP/Linux`.
         parameters: its parameters in the kernel's units.
+        notes: differences from the model, one sentence each.
     """
 
     sender: str
@@ -50,6 +59,7 @@ class Agent(NamedTuple):
     variables: Mapping[str, str] = {}
     control: str = ""
     parameters: Mapping[str, int] = {}
+    notes: tuple[str, ...] = ()
 
 
 def agent_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters]) -> Agent:
@@ -115,16 +125,18 @@ def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Age
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
     """ns-2 agents for the Linux kernel's CUBIC with the parameters of `law`.
 
-    In the kernel's units; raises InvalidInput unless recovery is by SACK.
+    In the kernel's units; raises InvalidInput unless recovery is by SACK and C is 0.4. A note says
+    so if the model has another implementation.
     """
-    require_values(name, law, "ns-2", recovery="sack")
-    return linux(
+    require_values(name, law, "ns-2", recovery="sack", C=CUBIC_C)
+    notes = (CUBIC_NOTE.format(name, law.implementation),) if law.implementation != "ns2" else ()
+    agent = linux(
         "cubic",
         beta=round(KERNEL_ONE * law.beta),
-        bic_scale=round(KERNEL_ONE * law.C / 10),
         fast_convergence=int(law.fast_convergence),
         tcp_friendliness=int(law.friendly),
     )
+    return agent._replace(notes=notes)
 
 
 def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:

@@ -85,6 +85,7 @@ proc make_flow {class flow} {
 proc choose_control {class id} {
     global tcp control
     set name [lindex $control($class) 0]
+    fresh $class $id
     $tcp($id) select_ca $name
     foreach {key value} [lrange $control($class) 1 end] {
         $tcp($id) set_ca_param $name $key $value

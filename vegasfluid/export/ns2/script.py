@@ -74,6 +74,7 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
         agents[name] = agent_of(name, replace(flows, send_overhead=overhead), vegas)
     topology = build_topology(network, "ns-2")
     notes = notes_of(network.links.values()) + host_notes + application_notes(model.network)
+    notes += tuple(note for agent in agents.values() for note in agent.notes)
     traffic = {
         name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()
     }

@@ -22,6 +22,9 @@ from vegasfluid.traffic.on_off import OnOff
 
 __all__ = ["Sender", "application", "boolean", "sender_of"]
 
+CUBIC_NOTE = (
+    "ns-3's CUBIC of {} is its own (implementation ns3), here without HyStart; the model's is {}."
+)
 SACK_NOTE = "ns-3 recovers from losses by SACK, the model's {} otherwise ({})."
 
 
@@ -73,15 +76,20 @@ def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sen
 
 
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """The type ns3::TcpCubic with the parameters of `law`, without HyStart as in the model."""
+    """The type ns3::TcpCubic with the parameters of `law`.
+
+    It has HyStart if the model's implementation is ns-3's; a note says so if it is another.
+    """
+    own = law.implementation == "ns3"
     values = {
         "C": repr(law.C),
         "Beta": repr(law.beta),
         "FastConvergence": boolean(law.fast_convergence),
         "TcpFriendliness": boolean(law.friendly),
-        "HyStart": "false",
+        "HyStart": boolean(own),
     }
-    return Sender("ns3::TcpCubic", values)
+    notes = () if own else (CUBIC_NOTE.format(name, law.implementation),)
+    return Sender("ns3::TcpCubic", values, notes)
 
 
 def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:

@@ -1,0 +1,205 @@
+"""CUBIC of ns-3.44 (`ns3::TcpCubic`): packet rules.
+
+It is the kernel's CUBIC (`linux.py`) without the kernel's clock:
+
+* The target is the cubic one smallest RTT ahead, at every ACK.
+* The window grows by one packet when `per_packet` packets (at least 2) are acknowledged, by at most
+  one packet for an ACK; the packets counted are kept at a loss.
+* Before the first loss, and after a timeout, it grows by one packet for at most 20 packets.
+* The Reno-friendly window grows by one packet for 15/8 windows (beta 0.7), as the kernel's.
+* HyStart ends slow start when the ACKs of a round trip come close together for longer than the
+  smallest RTT (kernel: half of it), or when the RTT has risen by *the smallest RTT itself*, 4 ms to
+  1 s (kernel: an eighth of it). So it seldom ends slow start before packets are lost.
+* RTTs of the first 10 ms of an epoch are not used (kernel: 1 s).
+
+Sources:
+    The behaviour of ns-3.44, src/internet/model/tcp-cubic.cc (no code copied), and the defaults of
+    its attributes (CntClamp, CubicDelta, HyStartAckDelta, ...). Runs of the PyPI package ns3
+    3.44.post0 (see the tests).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.congestion.packet_rules import PacketRules
+
+__all__ = ["rules"]
+
+Flow = Any
+
+MILLISECOND = 10**9
+"""ps."""
+SECONDS = 1e-12
+"""Seconds per picosecond."""
+NO_EPOCH = -1
+"""Start of an epoch that has not begun, ps."""
+COUNT_CLAMP = 20
+"""Largest number of packets per packet of growth before the first loss (CntClamp)."""
+NO_GROWTH = 100
+"""Windows of packets per packet of growth above the target."""
+FEWEST_PER_PACKET = 2
+"""Smallest number of packets acknowledged per packet of growth."""
+CUBIC_DELTA = 10 * MILLISECOND
+"""Time after the start of an epoch in which RTT samples are not used, ps (CubicDelta)."""
+HYSTART_WINDOW = 16
+"""Window from which HyStart looks for the end of slow start, packets (HyStartLowWindow)."""
+TRAIN_SPACING = 2 * MILLISECOND
+"""Largest spacing of the ACKs of one train, ps (HyStartAckDelta)."""
+DELAY_SAMPLES = 8
+"""RTT samples of a round trip from which its smallest is taken (HyStartMinSamples)."""
+SMALLEST_RISE, LARGEST_RISE = 4 * MILLISECOND, 1000 * MILLISECOND
+"""Bounds of the rise of the RTT that ends slow start, ps (HyStartDelayMin, HyStartDelayMax)."""
+UNKNOWN = 2.0**62
+"""A smallest RTT before the first sample, ps."""
+
+
+def begin_epoch(flow: Flow, now: int) -> None:
+    """Start an epoch at `now` (ps): a cubic through the present window that ends at `last_max`."""
+    flow.epoch_start = now
+    flow.friendly_acked = 0.0
+    flow.friendly_window = float(int(flow.cwnd))
+    flow.origin = max(flow.last_max, flow.friendly_window)
+    flow.plateau = ((flow.origin - flow.friendly_window) / flow.cubic_c) ** (1 / 3)
+
+
+def packets_to_target(flow: Flow, now: int) -> float:
+    """Packets to be acknowledged per packet of growth, so that the window follows the cubic.
+
+    Whole numbers, as ns-3 rounds down; `now` is in ps.
+    """
+    ahead = 0.0 if flow.delay_min == UNKNOWN else flow.delay_min
+    t = (now - flow.epoch_start + ahead) * SECONDS - flow.plateau
+    change = float(int(flow.cubic_c * abs(t) ** 3))
+    target, cwnd = flow.origin + (change if t >= 0 else -change), float(int(flow.cwnd))
+    count = NO_GROWTH * cwnd
+    if target > cwnd:
+        count = float(int(cwnd / (target - cwnd)))
+    if flow.last_max == 0.0:
+        count = min(count, float(COUNT_CLAMP))
+    return count
+
+
+def follow_reno(flow: Flow, count: float) -> float:
+    """Advance the window that standard TCP would have.
+
+    Returns:
+        The packets per packet of growth with which the window grows at least as fast; `count` if
+        that is smaller.
+    """
+    cwnd = float(int(flow.cwnd))
+    needed = float(int(cwnd * int(8 / flow.alpha_cubic) / 8))
+    while flow.friendly_acked > needed:
+        flow.friendly_acked -= needed
+        flow.friendly_window += 1.0
+    if flow.friendly_window > cwnd:
+        count = min(count, float(int(cwnd / (flow.friendly_window - cwnd))))
+    return count
+
+
+def increase_window(flow: Flow, now: int, acked: int) -> None:
+    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic."""
+    if not flow.window_limited:
+        return
+    if flow.cwnd < flow.ssthresh:
+        if flow.una > flow.round_end:
+            begin_round(flow, now)
+        flow.cwnd += float(acked)
+        return
+    flow.packets_counted += acked
+    if flow.epoch_start == NO_EPOCH:
+        begin_epoch(flow, now)
+    flow.friendly_acked += float(acked)
+    count = packets_to_target(flow, now)
+    if flow.friendly:
+        count = follow_reno(flow, count)
+    count = max(count, float(FEWEST_PER_PACKET))
+    if flow.packets_counted >= count:
+        flow.cwnd += 1.0
+        flow.packets_counted -= int(count)
+
+
+def window_after_loss(flow: Flow, window: float) -> float:
+    """Window after a loss, packets: beta times the window in use (`window`), at least 2.
+
+    Ends the epoch; a window smaller than at the loss before gives way to new flows.
+    """
+    cwnd = float(int(window))
+    gives_way = flow.fast_convergence and cwnd < flow.last_max
+    flow.last_max = float(int(cwnd * (1 + flow.beta) / 2)) if gives_way else cwnd
+    flow.epoch_start = NO_EPOCH
+    return max(float(int(cwnd * flow.beta)), 2.0)
+
+
+def on_restart(flow: Flow, now: int) -> None:
+    """After a timeout at `now` (ps), forget the cubic and the RTT; HyStart looks again."""
+    flow.last_max = flow.origin = flow.plateau = 0.0
+    flow.delay_min = UNKNOWN
+    flow.slow_start_ended = 0
+    begin_round(flow, now)
+
+
+def begin_round(flow: Flow, now: int) -> None:
+    """Start a round trip of HyStart at `now` (ps)."""
+    flow.round_started = flow.train_at = now
+    flow.round_end = flow.next_seq
+    flow.round_rtt = UNKNOWN
+    flow.round_samples = 0
+
+
+def on_rtt_sample(flow: Flow, rtt: float) -> None:
+    """Use the RTT (ps) of an ACK: the smallest one, and in slow start HyStart."""
+    now = flow.acked_at
+    if flow.epoch_start != NO_EPOCH and now - flow.epoch_start < CUBIC_DELTA:
+        return
+    flow.delay_min = min(flow.delay_min, rtt)
+    if not flow.slow_start_ended and HYSTART_WINDOW <= flow.cwnd <= flow.ssthresh:
+        look_for_end(flow, now, rtt)
+
+
+def look_for_end(flow: Flow, now: int, rtt: float) -> None:
+    """End slow start (`flow.ssthresh` is the window) if HyStart finds the link full at `now` (ps).
+
+    `rtt` is the latest sample, ps.
+    """
+    if now - flow.train_at <= TRAIN_SPACING:
+        flow.train_at = now
+        if now - flow.round_started > flow.delay_min:
+            flow.slow_start_ended = 1
+    if flow.round_samples < DELAY_SAMPLES:
+        flow.round_rtt = min(flow.round_rtt, rtt)
+        flow.round_samples += 1
+    else:
+        rise = min(max(flow.delay_min, float(SMALLEST_RISE)), float(LARGEST_RISE))
+        if flow.round_rtt > flow.delay_min + rise:
+            flow.slow_start_ended = 1
+    if flow.slow_start_ended:
+        flow.ssthresh = flow.cwnd
+
+
+def rules(recovery: str) -> PacketRules:
+    """Packet rules with a recovery scheme, by its name in `loss_recovery.RECOVERIES`."""
+    return PacketRules(
+        increase_window,
+        window_after_loss,
+        on_rtt_sample=on_rtt_sample,
+        on_restart=on_restart,
+        state={
+            "packets_counted": 0,
+            "last_max": 0.0,
+            "origin": 0.0,
+            "plateau": 0.0,
+            "epoch_start": NO_EPOCH,
+            "friendly_acked": 0.0,
+            "friendly_window": 0.0,
+            "delay_min": UNKNOWN,
+            "slow_start_ended": 0,
+            "round_started": 0,
+            "round_end": 0,
+            "round_rtt": UNKNOWN,
+            "round_samples": 0,
+            "train_at": 0,
+        },
+        places=("round_end",),
+        recovery=recovery,
+    )
