@@ -46,7 +46,9 @@ def test_rfc8312_friendly_window_is_a_function_of_time() -> None:
 
 
 def test_rfc8312_waits_for_the_cubic_after_fast_convergence() -> None:
-    """Losses at 100 and 80 packets leave W_max = 80 * 0.85 = 68, K = cbrt(68 * 0.3 / 0.4) = 3.708 s.
+    """Losses at 100 and 80 packets leave W_max = 80 * 0.85 = 68, K = cbrt(68 * 0.3 / 0.4) s.
+
+    That is 3.708 s.
 
     The window, 56, is reached by 0.4 (t + RTT - K)^3 + 68 at t = 3.708 - cbrt(30) - 0.1 = 0.501 s,
     and 68 at K. In RFC 9438 the cubic begins at the window: K = cbrt(12 / 0.4) = 3.107 s.

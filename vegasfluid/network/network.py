@@ -239,7 +239,7 @@ class Network(Value):
         """A sentence on the classes that get the host of the Vegas classes."""
         host = HOSTS[self.default_host]
         names = [name for name, flows in self.flows.items() if flows.host is None]
-        if not names or replace(host, name=TEXTBOOK.name) == TEXTBOOK:
+        if not names or replace(host, name=TEXTBOOK.name, implementation=None) == TEXTBOOK:
             return []
         return [
             f"{', '.join(names)}: the end hosts are those of the Vegas dialect, {host.name}, with "

@@ -28,11 +28,11 @@ PROBLEM: dict[Path, tuple[str, ...]] = {
     ("competitors", "reno"): ("law", *GROUP),
     ("competitors", "cubic"): (
         *("law", *GROUP),
-        *("c_packets_per_s3", "beta", "fast_convergence", "friendly"),
+        *("c_packets_per_s3", "beta", "fast_convergence", "friendly", "implementation"),
     ),
 }
 """The keys of a problem by the object that they stand in."""
-TEXTS = {"loss_process", "name", "dialect", "law"}
+TEXTS = {"loss_process", "name", "dialect", "law", "implementation"}
 PARAMETERS: list[Path] = [
     (*path, key) for path, keys in PROBLEM.items() for key in keys if key not in TEXTS
 ]
