@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from vegasfluid.analysis.closed_forms import equilibrium_window
 from vegasfluid.congestion.base import aimd_loss_factor
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.errors import InvalidInput
@@ -189,5 +190,8 @@ def test_the_fluids_friendly_region_is_additive_but_for_rfc9438(process: str) ->
     for name, increase in (("rfc8312", 9 / 17), ("linux", 9 / 17), ("ns2", 8 / 23)):
         growth = Cubic(implementation=name).closure(process)[1]
         assert growth * aimd_loss_factor(process, 0.3) == pytest.approx(increase)
+    window = equilibrium_window(Cubic(implementation="ns2"), process)(rtt=0.01, drop_prob=0.01)
+    factor = aimd_loss_factor(process, 0.3)
+    assert window == pytest.approx((8 / 23 / (factor * 0.3 * 0.01)) ** 0.5)
     expected = {"meanfield": 9 / 17, "periodic": 0.45, "iid": 0.592}[process]
     assert Cubic().closure(process)[1] == pytest.approx(expected)

@@ -76,7 +76,7 @@ def marks(network: Network) -> bool:
 
 def rates(network: Network, queue: float, process: str) -> dict[str, float]:
     prob, found = drop_prob(network, queue), {}
-    for name, of in network.flows.items():
+    for name, of in network.resolved().flows.items():
         base = network.base_rtts(name)[0]
         rtt = base + queue / network.link.capacity
         found[name] = window(of.law, base, rtt, prob, process) / rtt

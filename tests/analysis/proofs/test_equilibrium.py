@@ -125,7 +125,7 @@ def moves(network: Network, found: Certificate) -> dict[str, float]:
     tuned = with_alpha(network, float(found.alpha))
     queue = float(found.claims["queue_packets",])
     prob, process, worst = drop_prob(network, queue), found.problem.loss_process, {}
-    for name, of in tuned.flows.items():
+    for name, of in tuned.resolved().flows.items():
         base = network.base_rtts(name)[0]
         rtt = base + queue / network.link.capacity
         cwnd = float(found.claims["classes", name, "cwnd_packets"])

@@ -46,6 +46,8 @@ LOSS_BASED = [
     Cubic(),
     Cubic(C=0.1, beta=0.8, fast_convergence=False),
     Cubic(beta=0.5, friendly=False),
+    Cubic(implementation="ns2"),
+    Cubic(beta=0.8, implementation="linux"),
 ]
 
 
@@ -53,7 +55,7 @@ LOSS_BASED = [
 @pytest.mark.parametrize("law", LOSS_BASED, ids=repr)
 def test_explicit_windows_are_those_of_the_drifts(law, process):
     """In every region: the cubic, the Reno-friendly one, and that of steepest growth."""
-    flows = {"vegas": VEGAS, "other": Flows(1, law, base_rtt=0.1)}
+    flows = {"vegas": VEGAS, "other": Flows(1, law, base_rtt=0.1, host="textbook")}
     problem = fair_alpha_problem(Network(BASE.link, flows), loss_process=process)
     explicit = response_function(problem.competitors["other"], process)
     for prob in (1e-6, 1e-4, 1e-2, 0.3, 0.9):

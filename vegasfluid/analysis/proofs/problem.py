@@ -130,7 +130,7 @@ class CubicFlows(LossBasedFlows):
     """Whether fast convergence is on."""
     friendly: bool
     """Whether the Reno-friendly region is on."""
-    implementation: str = "rfc9438"
+    implementation: str
     """Whose CUBIC it is, as in model files: it determines the Reno-friendly region."""
 
 

@@ -183,7 +183,7 @@ class CubicRecord(GroupRecord):
     beta: Double
     fast_convergence: StrictBool
     friendly: StrictBool
-    implementation: Literal["rfc9438", "rfc8312", "linux", "ns2", "ns3"] = "rfc9438"
+    implementation: Literal["rfc9438", "rfc8312", "linux", "ns2", "ns3"]
 
 
 Competitor = Annotated[LossBasedRecord | CubicRecord, Field(discriminator="law")]
