@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.linux import DESIGN, LATE, RUNS, Compared, designed, measured, with_jitter
+from benchmarks.linux import DESIGN, LATE, RUNS, Compared, measured, scenarios, with_jitter
 from benchmarks.linux_scenarios import network_of
 from benchmarks.ns2_scenarios import reference_runs
 from tests.agreement.idle import IDLE
@@ -143,7 +143,7 @@ def test_red_below_a_shaper_stays_shut_as_in_the_kernel() -> None:
 @pytest.fixture(scope="module")
 def design() -> list[Compared]:
     """The designed set: flows alone and beside each other, over drop-tail and RED."""
-    return designed()
+    return scenarios(DESIGN)
 
 
 @pytest.mark.study

@@ -10,6 +10,7 @@ import numpy as np
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.congestion.loss_recovery import DUPLICATE_ACK_THRESHOLD
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
@@ -20,9 +21,6 @@ from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import ENDLESS
 
 __all__ = ["InitialState", "initial_state"]
-
-INITIAL_REORDERING = 3
-"""Later packets that must arrive before a packet counts as lost (RFC 6675, DupThresh)."""
 
 NO_QUEUE = -1
 """Queue index of a hop over an access link, which has no queue."""
@@ -157,7 +155,7 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
     records["backoff"] = records["window_limited"] = 1
     records["timed_seq"] = -1
     records["least_rtt"] = NEVER
-    records["reordering"] = INITIAL_REORDERING
+    records["reordering"] = DUPLICATE_ACK_THRESHOLD
     records["recovery"], records["reliable"] = rules.recovery_number, rules.reliable
     records["ect"] = flows.ecn and rules.reliable
     records["keeps_send_times"] = rules.keeps_send_times

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vegasfluid.congestion.loss_recovery import DUPLICATE_ACK_THRESHOLD
 from vegasfluid.packet.rack.records import CWR, LOSS, NOT_SET, OPEN, RECOVERY
 from vegasfluid.packet.rack.scoreboard import (
     acknowledge_in_order,
@@ -43,9 +44,6 @@ NOTHING, RESEND_LOST, SEND_NEW = range(3)
 """What to retransmit after an ACK: nothing; lost packets; new packets first, to see whether a
 timeout was spurious (RFC 5682)."""
 
-STRICT_REORDERING = 3
-"""Reordering threshold, packets, above which packets out of order let the window grow, too."""
-
 
 def process_ack(
     sim: Any, f: int, now: int, ack_number: int, low: int, high: int, echo: bool
@@ -77,7 +75,7 @@ def process_ack(
         restart_timer(sim, f, now)
     if flow.state == CWR or flow.state == RECOVERY:
         reduce_window(flow, flow.ack_delivered, flow.losses - losses, advanced)
-    elif advanced or (flow.reordering > STRICT_REORDERING and flow.ack_sacked):
+    elif advanced or (flow.reordering > DUPLICATE_ACK_THRESHOLD and flow.ack_sacked):
         control_grows(flow.law, flow, now, flow.ack_delivered)
     return retransmit
 

@@ -11,7 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from vegasfluid.clock import NEVER
-from vegasfluid.congestion.loss_recovery import LARGEST_BACKOFF, SMALLEST_SSTHRESH
+from vegasfluid.congestion.loss_recovery import (
+    DUPLICATE_ACK_THRESHOLD,
+    LARGEST_BACKOFF,
+    SMALLEST_SSTHRESH,
+)
 from vegasfluid.packet.rack.acks import SEND_NEW, process_ack
 from vegasfluid.packet.rack.records import (
     CWR,
@@ -51,9 +55,6 @@ control_restarts: Callable[..., None]
 """`(i, flow, now)`: response of the i-th congestion control to a timeout at `now` (ps)."""
 control_starts_flight: Callable[..., None]
 """`(i, flow, now)`: the i-th congestion control sends a packet with nothing in flight."""
-
-FEWEST_REORDERED = 3
-"""Packets out of order with which a timeout shows that the reordering threshold is too large."""
 
 
 def receive_ack(
@@ -230,8 +231,8 @@ def expire_timeout(sim: Any, f: int, now: int) -> None:
         flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
         start_undo(flow)
     flow.cwnd = float(in_flight(flow) + 1)
-    if flow.state <= DISORDER and sacked >= FEWEST_REORDERED:
-        flow.reordering = min(flow.reordering, FEWEST_REORDERED)
+    if flow.state <= DISORDER and sacked >= DUPLICATE_ACK_THRESHOLD:
+        flow.reordering = min(flow.reordering, DUPLICATE_ACK_THRESHOLD)
     set_state(flow, LOSS)
     control_restarts(flow.law, flow, now)
     flow.recover = flow.next_seq
