@@ -160,7 +160,7 @@ def follows(network: Network) -> Relation:
 def red_block() -> Block:
     """Return the block of RED's queue."""
     networks = red_networks()
-    packets = {name: networks[name] for name in ("oc3", "modest")}
+    packets = {name: networks[name] for name in ("oc3", "modest", "linux")}
     return Block(
         "red",
         networks,
