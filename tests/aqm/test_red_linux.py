@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.congestion.test_contract import red_queue, state
-from vegasfluid import Flows, InvalidInput, Link, Network, Reno, Vegas
+from vegasfluid import InvalidInput
 from vegasfluid.aqm.base import ADMIT, EARLY, FORCED, MARK
 from vegasfluid.aqm.red import AdaptedAverage, Red
 
@@ -130,36 +130,6 @@ def test_it_adapts_as_the_paper_says() -> None:
     law.rule.decide(queue, 90, 0.0)
     assert queue.max_drop == pytest.approx(0.025)
     assert float(law.max_drop_derivative(AdaptedAverage(90.0, 0.02))) == pytest.approx(0.01)
-
-
-@pytest.mark.parametrize(
-    ("red", "dialects", "expected"),
-    [
-        (Red(20, 100), ["linux", "linux"], "linux"),
-        (Red(20, 100), ["ns2", "ns2"], "ns2"),
-        (Red(20, 100), ["linux", "ns2"], "ns2"),
-        (Red(20, 100, wait=False), ["linux"], "ns2"),
-        (Red(20, 100, gentle=True), ["linux"], "ns2"),
-        (Red(20, 100, implementation="linux"), ["ns2"], "linux"),
-        (Red(20, 100, implementation="ns2"), ["linux"], "ns2"),
-    ],
-)
-def test_whose_red_it_is_follows_from_the_hosts(
-    red: Red, dialects: list[str], expected: str
-) -> None:
-    classes = {
-        f"vegas{number}": Flows(1, Vegas(dialect=dialect), base_rtt=0.1)
-        for number, dialect in enumerate(dialects)
-    }
-    classes["reno"] = Flows(
-        1, Reno(), base_rtt=0.1, host=None if len(set(dialects)) == 1 else "ns2"
-    )
-    network = Network(Link(1000.0, 200, red), classes).resolved()
-    found = network.link.aqm
-    assert isinstance(found, Red)
-    assert found.implementation == expected
-    assert found.in_bytes is (expected == "linux")
-    assert network.resolved() is network
 
 
 @pytest.mark.parametrize(("name", "value"), [("wait", True), ("wait", False), ("gentle", True)])

@@ -182,7 +182,7 @@ def test_red_defaults() -> None:
     assert law.gentle is False
     # ns-2.35, tcl/lib/ns-default.tcl: Queue/RED set linterm_ 10, set wait_ true.
     assert law.max_drop == 1 / 10
-    assert law.beside({"ns2"}).wait is True
+    assert law.waits
 
 
 def test_packets_are_those_of_ethernet() -> None:

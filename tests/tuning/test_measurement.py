@@ -9,8 +9,10 @@ import pytest
 import scipy.stats
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_packets
+from vegasfluid.errors import SolveFailed
 from vegasfluid.network import UniformStart
 from vegasfluid.packet import record_packets
+from vegasfluid.quantities import mbps
 from vegasfluid.tuning.measurement import Measurement, measure, summary
 
 NETWORK = Network(
@@ -94,3 +96,15 @@ def test_retransmit_share_is_over_all_flows():
     assert reno != vegas
     numbers = summary(record_packets(network, np.array([0.0, 3.0, 10.0]), 1), "vegas", 3.0)
     assert numbers["retransmit_share"] == pytest.approx((3 * reno + vegas) / 4)
+
+
+def test_runs_in_which_nothing_arrives_have_no_ratio() -> None:
+    """RED stays shut after the first slow starts (see `tests/agreement/test_linux.py`)."""
+    red = Red(20, 60, max_drop=0.2, implementation="linux")
+    flows = {
+        "reno": Flows(2, Reno(), base_rtt=0.02),
+        "vegas": Flows(4, Vegas(alpha=2, beta=4, dialect="linux"), base_rtt=0.02),
+    }
+    shut = Network(Link(mbps(10.0), 200, red), flows)
+    with pytest.raises(SolveFailed, match=r"no flow delivers a packet after the warm-up \(5 s\)"):
+        measure(shut, "vegas", [1], until=10.0, warmup=5.0)

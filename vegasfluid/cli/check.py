@@ -200,9 +200,10 @@ def parameters_table(network: Network) -> Table:
 def add_parameters(rows: Table, owner: str, law: Any) -> None:
     """Add a table row for each parameter of a congestion control, queue or source.
 
-    In internal units, under the name `owner`.
+    In internal units, under the name `owner`. Those that are left out (None) have no row.
     """
-    for name, value in law.parameters().items():
+    given = {name: value for name, value in law.parameters().items() if value is not None}
+    for name, value in given.items():
         unit = unit_of(type(law), name)
         rows.add_row(owner, name, plain(value), unit.inside if unit else "")
         owner = ""

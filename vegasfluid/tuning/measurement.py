@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import stdtrit
 
+from vegasfluid.errors import SolveFailed
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
 from vegasfluid.parallel import parallel_map
@@ -42,8 +43,16 @@ def summary(
         `others`), `jain_index` (all flows), `retransmit_share` (fraction of packets sent, all
         flows), and on the tuned class's path `utilisation` (of its most used link),
         `queue_packets`, `queueing_delay_s` and `drop_share`.
+
+    Raises:
+        SolveFailed: if no flow delivers a packet after the warm-up, so that there is no ratio.
     """
     totals = run.totals_after(warmup)
+    if not np.any(totals.delivered):
+        raise SolveFailed(
+            f"In a run of this network no flow delivers a packet after the warm-up ({warmup:g} s): "
+            f"there is no ratio of goodputs."
+        )
     index = list(run.network.flows).index
     path = totals.over_path(run.network.queue_indices(tuned)[0])
     return {

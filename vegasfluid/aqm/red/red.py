@@ -20,8 +20,8 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Lt
@@ -95,8 +95,8 @@ NO_WAIT = Gap(1, 0)
 """Gaps of ns-2 without `wait`: every packet is dropped where p_b is above one half."""
 
 
-def gap_of(implementation: str | None, wait: bool | None) -> Gap:
-    """Mean gap between two drops, by whose RED it is (None: ns-2's) and ns-2's `wait` (None: yes).
+def gap_of(implementation: str, wait: bool | None) -> Gap:
+    """Mean gap between two drops, by whose RED it is and ns-2's `wait` (None: yes).
 
     >>> gap_of("ns2", True), gap_of("linux", None)
     (Gap(first=3, second=-1), Gap(first=1, second=1))
@@ -143,14 +143,13 @@ class Red(QueueDiscipline):
     in_bytes: bool | None = None
     """Measure queue and buffer in bytes; in ns-2, drop small packets less often. None: as the
     implementation does (Linux in bytes, ns-2 in packets)."""
-    implementation: str | None = None
-    """Whose RED it is: ns2, or linux (tc red); None: linux if all hosts of the network are Linux's
-    and neither `wait` nor `gentle` is given, else ns2."""
+    implementation: str = "ns2"
+    """Whose RED it is: ns2, or linux (tc red)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
-        if self.implementation not in (None, *IMPLEMENTATIONS):
+        if self.implementation not in IMPLEMENTATIONS:
             allowed = "one of " + ", ".join(IMPLEMENTATIONS)
             raise InvalidInput("Red", "implementation", allowed, self.implementation)
         if self.is_linux:
@@ -159,30 +158,9 @@ class Red(QueueDiscipline):
                     allowed = "left out with implementation linux, which has no such choice"
                     raise InvalidInput("Red", name, allowed, getattr(self, name))
 
-    def beside(self, hosts: Collection[str]) -> Red:
-        """Copy with the parameters that are None as on routers beside these kinds of hosts.
-
-        Args:
-            hosts: names of the kinds of hosts in the network, such as {"linux"}.
-
-        >>> Red(20, 80).beside({"linux"}).implementation, Red(20, 80).beside({"linux", "ns2"}).wait
-        ('linux', True)
-        """
-        chosen = self.implementation
-        if chosen is None:
-            usual = set(hosts) == {"linux"} and self.wait is None and not self.gentle
-            chosen = "linux" if usual else "ns2"
-        complete = {
-            "implementation": chosen,
-            "wait": self.wait is not False if chosen == "ns2" else None,
-            "in_bytes": chosen == "linux" if self.in_bytes is None else self.in_bytes,
-        }
-        same = all(getattr(self, name) is value for name, value in complete.items())
-        return self if same else replace(self, **complete)
-
     @property
     def is_linux(self) -> bool:
-        """Whether it is Linux's RED; one that is in no network is ns-2's unless it says so."""
+        """Whether it is Linux's RED."""
         return self.implementation == "linux"
 
     @property
@@ -310,7 +288,7 @@ class Red(QueueDiscipline):
     @property
     def rule(self) -> AdmissionRule:
         """The packet simulator's rule of the implementation: admits, marks or drops a packet."""
-        return IMPLEMENTATIONS[self.implementation or "ns2"]
+        return IMPLEMENTATIONS[self.implementation]
 
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rule reads from the queue's record, by field name.
