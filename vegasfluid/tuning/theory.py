@@ -298,7 +298,7 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
         tuned_sum, tuned_flows = sums.pop(index), flows.pop(index)
         return jnp.log(tuned_sum / tuned_flows) - jnp.log(sum(sums) / sum(flows))
 
-    slopes = np.asarray(jax.grad(log_ratio)(jnp.zeros(len(names))))
+    slopes = np.asarray(jax.jacfwd(log_ratio)(jnp.zeros(len(names))))
     return dict(zip(names, map(float, slopes), strict=True))
 
 
