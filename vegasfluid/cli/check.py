@@ -9,7 +9,6 @@ from rich.table import Table
 from vegasfluid import modelfile
 from vegasfluid.cli.next_steps import after_check, show_next
 from vegasfluid.cli.output import console, plain, print_json, table
-from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.model import Model
 from vegasfluid.modelfile.ranges import uncertain
 from vegasfluid.network import Flows, Network
@@ -98,7 +97,7 @@ def hosts(network: Network) -> dict[str, dict[str, Any]]:
     """JSON entries of what the hosts of each class do, by class; classes without ACKs are left out.
 
     `host`, whether the model gives it (`given`), and the settings with their units in the keys
-    (packets, s, bytes); for CUBIC also `cubic_implementation`.
+    (packets, s, bytes).
     """
     entries = {}
     for name, flows in network.resolved().flows.items():
@@ -118,8 +117,6 @@ def hosts(network: Network) -> dict[str, dict[str, Any]]:
             "recovery": flows.law.rules.recovery,
             "counts_acks": flows.law.counts_acks,
         }
-        if isinstance(flows.law, Cubic):
-            entries[name]["cubic_implementation"] = flows.law.implementation
     return entries
 
 
@@ -138,14 +135,9 @@ def hosts_table(entries: dict[str, dict[str, Any]]) -> Table:
             delays,
             str(entry["ack_bytes"]),
             f"{entry['min_rto_s']:g}",
-            entry["recovery"] + cubic_of(entry),
+            entry["recovery"],
         )
     return rows
-
-
-def cubic_of(entry: dict[str, Any]) -> str:
-    """Text for the table on whose CUBIC a class of `hosts` has; empty for other classes."""
-    return f", {entry['cubic_implementation']} CUBIC" if "cubic_implementation" in entry else ""
 
 
 def links_table(network: Network) -> Table:
