@@ -168,6 +168,18 @@ def red_queue() -> Formula:
     )
 
 
+def exact_red_queue(name: str, description: str, **options: Any) -> Formula:
+    """Formula for the equilibrium queue of N flows over RED (packets), from its exact drop curve.
+
+    Args:
+        name: of the formula.
+        description: in one line.
+        options: parameters of `Red` that say how it spaces drops: `wait` or `implementation`.
+    """
+    queue = solve_queue(drop_prob(**options) - filled_link(N).prob)
+    return Formula(name, description, "queue", queue, RARE, SOURCE)
+
+
 @cache
 def red_queue_spaced() -> Formula:
     """The equilibrium queue of N flows over RED with `wait` (packets), from its exact drop curve.
@@ -180,14 +192,7 @@ def red_queue_spaced() -> Formula:
     >>> f"{red_queue_spaced()(**hollot, min_thresh=150.0, max_thresh=700.0, max_drop=0.1):.1f}"
     '213.7'
     """
-    return Formula(
-        "red_queue_spaced",
-        "queue of N flows over RED with wait",
-        "queue",
-        solve_queue(drop_prob(wait=True) - filled_link(N).prob),
-        RARE,
-        SOURCE,
-    )
+    return exact_red_queue("red_queue_spaced", "queue of N flows over RED with wait", wait=True)
 
 
 @cache
@@ -202,13 +207,8 @@ def red_queue_linux() -> Formula:
     >>> f"{red_queue_linux()(**hollot, min_thresh=150.0, max_thresh=700.0, max_drop=0.1):.1f}"
     '173.3'
     """
-    return Formula(
-        "red_queue_linux",
-        "queue of N flows over Linux's RED",
-        "queue",
-        solve_queue(drop_prob(implementation="linux") - filled_link(N).prob),
-        RARE,
-        SOURCE,
+    return exact_red_queue(
+        "red_queue_linux", "queue of N flows over Linux's RED", implementation="linux"
     )
 
 
