@@ -180,8 +180,8 @@ def byte_mode_factor(parameters: FluidParameters, structure: FluidStructure) -> 
     The size is relative to a data packet; (hops,).
     """
     by_size = np.array([parameters.aqm[queue].drops_by_size for queue in structure.hop_queues])
-    share: Any = np.where(by_size, 1.0, 0.0)
-    return share * (parameters.relative_size - 1) + 1
+    counted: Any = np.where(by_size, 1.0, 0.0)
+    return counted * (parameters.relative_size - 1) + 1
 
 
 def drop_tail_loss_bias(
