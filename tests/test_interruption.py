@@ -124,3 +124,18 @@ def test_children_do_not_receive_interrupts(tmp_path):
     child.send_signal(signal.SIGINT)
     assert child.communicate(timeout=60)[0] == "ended\n"
     assert signal.pthread_sigmask(signal.SIG_BLOCK, set()) == set()
+
+
+def test_what_a_cleanup_breaks_is_not_reported(tmp_path):
+    """The body fails while the cleanup still runs."""
+    body = """
+    import threading, time
+    broken = threading.Event()
+    with at_interruption(lambda: (broken.set(), time.sleep(1))):
+        broken.wait()
+        raise RuntimeError("the cleanup has taken something away")
+"""
+    process = started(tmp_path, body.strip())
+    process.send_signal(signal.SIGTERM)
+    _, err = end_of(process)
+    assert (process.returncode, err) == (143, "begun\nprogram: terminated.\n")

@@ -31,17 +31,25 @@ CLEAR_LINE, SHOW_CURSOR = "\r\x1b[K", "\x1b[?25h"
 """Terminal codes that remove a line of progress, and show the cursor, which progress hides."""
 CLEANUPS: list[Callable[[], object]] = []
 """Functions to call before the process ends, the last one first."""
+ENDING = threading.Event()
+"""Set when a signal ends this process, before the functions in `CLEANUPS` are called."""
 SOCKETS: list[socket.socket] = []
 """Sockets through which Python reports signals; they are open until the process ends."""
 
 
 @contextlib.contextmanager
 def at_interruption(cleanup: Callable[[], object]) -> Iterator[None]:
-    """Context in which a signal that ends the command first calls `cleanup`, in another thread."""
+    """Context in which a signal that ends the command first calls `cleanup`, in another thread.
+
+    Once a signal has come, the context is not left: the process ends. So errors that `cleanup`
+    causes here, such as that of a program that it kills, are not reported.
+    """
     CLEANUPS.append(cleanup)
     try:
         yield
     finally:
+        if ENDING.is_set():
+            threading.Event().wait()
         CLEANUPS.remove(cleanup)
 
 
@@ -89,6 +97,7 @@ def wait_and_exit(reader: socket.socket, messages: dict[int, str]) -> None:
     number = 0
     while number not in messages:
         number = reader.recv(1)[0]
+    ENDING.set()
     for cleanup in reversed(CLEANUPS.copy()):
         with contextlib.suppress(Exception):
             cleanup()
