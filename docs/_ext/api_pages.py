@@ -69,6 +69,7 @@ FURTHER = (
     "vegasfluid.analysis.simulation_checks.LimitCycle",
     "vegasfluid.analysis.simulation_checks.PacketRatio",
     "vegasfluid.aqm.red.red.AdaptedAverage",
+    "vegasfluid.aqm.red.red.Gap",
     "vegasfluid.congestion.cubic.CubicWindow",
     "vegasfluid.congestion.epochs.EpochCongestionControl",
     "vegasfluid.congestion.vegas.implementation.VegasImplementation",
