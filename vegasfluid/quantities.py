@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
@@ -54,6 +54,7 @@ __all__ = [
     "check_quantities",
     "mbps",
     "ms",
+    "require_one_of",
     "require_ordered",
     "unit_of",
 ]
@@ -301,6 +302,17 @@ class Value:
     def parameters(self) -> dict[str, Any]:
         """All fields by name, in the units of the program: packets, s, packets/s."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def require_one_of(value: object, name: str, allowed: Iterable[str]) -> None:
+    """Check that field `name` of a value is one of the `allowed` names.
+
+    Raises:
+        InvalidInput: for any other; lists those that are allowed.
+    """
+    names, given = tuple(allowed), getattr(value, name)
+    if given not in names:
+        raise InvalidInput(type(value).__name__, name, "one of " + ", ".join(names), given)
 
 
 def require_ordered(value: object, low: str, high: str, *, strict: bool = False) -> None:

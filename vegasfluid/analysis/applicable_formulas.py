@@ -158,6 +158,13 @@ def window_formula(law: CongestionControl, process: str, prob: float) -> Formula
         return None
 
 
+def red_queue_formula(red: Red) -> Formula:
+    """Formula for the equilibrium queue over RED (packets), by the spacing of its drops."""
+    if red.is_linux:
+        return closed_forms.red_queue_linux()
+    return closed_forms.red_queue_spaced() if red.waits else closed_forms.red_queue()
+
+
 def fair_alpha_formulas(
     point: Equilibrium, tuned: str, ratio: float, process: str
 ) -> Iterator[ApplicableFormula]:
@@ -167,7 +174,7 @@ def fair_alpha_formulas(
     times the goodput of a Reno flow, alpha at saturation (packets), and the largest ratio. Yields
     nothing for other queue disciplines or congestion controls.
     """
-    network = point.network.resolved()
+    network = point.network
     law, red = network.flows[tuned].law, network.link.aqm
     others = [flows for name, flows in network.flows.items() if name != tuned]
     if not isinstance(law, Vegas) or not isinstance(red, Red):
@@ -184,10 +191,8 @@ def fair_alpha_formulas(
         min_thresh=red.min_thresh, max_thresh=red.max_thresh, max_drop=red.max_drop
     )
     dialect = Vegas(dialect=law.dialect)
-    queue = closed_forms.red_queue_spaced() if red.waits else closed_forms.red_queue()
-    queue = closed_forms.red_queue_linux() if red.is_linux else queue
     formulas = {
-        "queue at the share": queue,
+        "queue at the share": red_queue_formula(red),
         "fair alpha, RED_min / N": closed_forms.fair_alpha_heuristic(),
         "fair alpha, first order": closed_forms.fair_alpha_expanded(1),
         "fair alpha, no losses": closed_forms.fair_alpha_lossless(dialect),

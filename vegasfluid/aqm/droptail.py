@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from vegasfluid import smooth
 from vegasfluid.aqm.base import ADMIT, AdmissionRule, Average, QueueDiscipline, QueueState
-from vegasfluid.errors import InvalidInput
+from vegasfluid.quantities import require_one_of
 
 __all__ = ["LOSSES", "DropTail", "overflow_prob"]
 
@@ -114,8 +114,7 @@ class DropTail(QueueDiscipline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.losses not in LOSSES:
-            raise InvalidInput("DropTail", "losses", "one of " + ", ".join(LOSSES), self.losses)
+        require_one_of(self, "losses", LOSSES)
 
     @property
     def losses_follow_growth(self) -> bool:

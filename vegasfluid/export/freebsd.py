@@ -88,7 +88,7 @@ def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
     Raises:
         InvalidInput: for a congestion control or parameters that FreeBSD does not support.
     """
-    network = model.network.resolved()
+    network = model.network
     vegas = vegas_parameters(FREEBSD, network, points)
     notes = [GAMMA_NOTE] if vegas else []
     parts: dict[str, list[str]] = {}

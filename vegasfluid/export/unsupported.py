@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from vegasfluid.aqm.droptail import DropTail
@@ -12,8 +12,8 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Link
 
 __all__ = [
-    "LINUX_RED_NOTE",
     "equivalent",
+    "linux_red_notes",
     "red_of",
     "require_no_jitter",
     "require_rfc_3649",
@@ -74,9 +74,14 @@ def require_no_jitter(name: str, link: Link, system: str) -> None:
 
 LINUX_RED_NOTE = (
     "{}'s RED drops at 1 to 1/p - 1 packets from the last drop, p from the curve, Linux's RED at "
-    "1 to 1/p: at the same average it drops a little less."
+    "1 to 1/p: at the same average Linux's drops a little less."
 )
-"""Difference between Linux's RED and that of another system, with its name in the gap."""
+
+
+def linux_red_notes(links: Iterable[Link], system: str) -> tuple[str, ...]:
+    """Note on the difference between Linux's RED and that of `system`; empty without Linux's."""
+    linux = any(isinstance(link.aqm, Red) and link.aqm.is_linux for link in links)
+    return (LINUX_RED_NOTE.format(system),) if linux else ()
 
 
 def red_of(name: str, link: Link, system: str) -> Red | None:

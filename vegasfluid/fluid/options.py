@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vegasfluid.congestion.base import LOSS_PROCESSES
-from vegasfluid.errors import InvalidInput
+from vegasfluid.quantities import require_one_of
 
 __all__ = ["DEFAULT_OPTIONS", "MISRA_GONG_TOWSLEY", "FluidOptions"]
 
@@ -35,9 +35,7 @@ class FluidOptions:
     the queues of up to a round trip ago; otherwise that of the present queues."""
 
     def __post_init__(self) -> None:
-        if self.loss_process not in LOSS_PROCESSES:
-            allowed = "one of " + ", ".join(LOSS_PROCESSES)
-            raise InvalidInput("FluidOptions", "loss_process", allowed, self.loss_process)
+        require_one_of(self, "loss_process", LOSS_PROCESSES)
 
 
 DEFAULT_OPTIONS = FluidOptions()

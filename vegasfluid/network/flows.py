@@ -19,6 +19,7 @@ from vegasfluid.quantities import (
     Positive,
     Seconds,
     Value,
+    require_one_of,
 )
 from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import Bulk
@@ -92,8 +93,8 @@ class Flows(Value):
         super().__post_init__()
         if self.direction not in ("forward", "reverse"):
             raise InvalidInput("Flows", "direction", "forward or reverse", self.direction)
-        if self.host is not None and self.host not in HOSTS:
-            raise InvalidInput("Flows", "host", "one of " + ", ".join(HOSTS), self.host)
+        if self.host is not None:
+            require_one_of(self, "host", HOSTS)
         if (self.base_rtt is None) == (self.access_delay is None):
             if self.base_rtt is None:
                 raise InvalidInput("Flows", "base_rtt", "given, or else access_delay", "missing")

@@ -28,6 +28,7 @@ from vegasfluid.quantities import (
     Seconds,
     Share,
     is_concrete,
+    require_one_of,
 )
 from vegasfluid.traffic.base import (
     CONTINUED,
@@ -128,8 +129,7 @@ class OnOff(TrafficSource):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.times not in TIMES:
-            raise InvalidInput("OnOff", "times", "one of " + ", ".join(TIMES), self.times)
+        require_one_of(self, "times", TIMES)
         numbers = (self.on, self.off, self.rate)
         if all(map(is_concrete, numbers)) and (self.on + self.off) * self.rate < SHORTEST_CYCLE:
             allowed = f"with off at least a tenth of a packet's interval at rate ({self.rate:.4g})"

@@ -11,6 +11,7 @@ import pytest
 from tests.analysis.proofs.oracle import BASE, RENO, VEGAS, mixed
 from vegasfluid import Event, Flows, HighSpeed, InvalidInput, Link, Network, OnOff
 from vegasfluid.analysis.proofs import certify_alpha
+from vegasfluid.analysis.proofs.problem import CubicFlows, RedProfile
 
 
 def with_link(**given: Any) -> Network:
@@ -90,3 +91,17 @@ def test_networks_that_the_proof_does_not_cover(case):
 def test_wishes_that_make_no_sense(given, message):
     with pytest.raises(InvalidInput, match=message):
         certify_alpha(BASE, **given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (RedProfile, (20.0, 80.0, 0.1, False, False, False)),
+        (CubicFlows, (3, 0.1, 1e5, None, "cubic", 0.4, 0.7, True, True)),
+    ],
+)
+def test_unknown_implementations_are_invalid(kind: type, values: tuple[Any, ...]) -> None:
+    """A certificate from elsewhere may name any; RED's and CUBIC's equations depend on it."""
+    assert kind(*values, implementation="linux").implementation == "linux"
+    with pytest.raises(InvalidInput, match=r"implementation must be one of .*linux.*'bsd'"):
+        kind(*values, implementation="bsd")

@@ -17,6 +17,7 @@ from annotated_types import Ge, Le, Lt
 
 from vegasfluid.aqm.red import IMPLEMENTATIONS, Gap, gap_of
 from vegasfluid.congestion.base import LOSS_PROCESSES
+from vegasfluid.congestion.cubic.cubic import IMPLEMENTATIONS as CUBIC_IMPLEMENTATIONS
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import (
@@ -28,6 +29,7 @@ from vegasfluid.quantities import (
     Share,
     Value,
     check_quantities,
+    require_one_of,
     require_ordered,
 )
 
@@ -70,9 +72,7 @@ class RedProfile(Value):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
-        if self.implementation not in IMPLEMENTATIONS:
-            allowed = "one of " + ", ".join(IMPLEMENTATIONS)
-            raise InvalidInput("RedProfile", "implementation", allowed, self.implementation)
+        require_one_of(self, "implementation", IMPLEMENTATIONS)
 
     @property
     def gap(self) -> Gap:
@@ -132,6 +132,10 @@ class CubicFlows(LossBasedFlows):
     """Whether the Reno-friendly region is on."""
     implementation: str
     """Whose CUBIC it is, as in model files: it determines the Reno-friendly region."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of(self, "implementation", CUBIC_IMPLEMENTATIONS)
 
 
 @dataclass(frozen=True)

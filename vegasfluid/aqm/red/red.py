@@ -39,7 +39,7 @@ from vegasfluid.aqm.red.average import (
     TARGET_LOW,
 )
 from vegasfluid.errors import InvalidInput
-from vegasfluid.quantities import Packets, Positive, Probability, require_ordered
+from vegasfluid.quantities import Packets, Positive, Probability, require_one_of, require_ordered
 
 __all__ = ["IMPLEMENTATIONS", "NO_WAIT", "AdaptedAverage", "Gap", "Red", "gap_of"]
 
@@ -149,9 +149,7 @@ class Red(QueueDiscipline):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
-        if self.implementation not in IMPLEMENTATIONS:
-            allowed = "one of " + ", ".join(IMPLEMENTATIONS)
-            raise InvalidInput("Red", "implementation", allowed, self.implementation)
+        require_one_of(self, "implementation", IMPLEMENTATIONS)
         if self.is_linux:
             for name, usual in (("wait", None), ("gentle", False)):
                 if getattr(self, name) is not usual:

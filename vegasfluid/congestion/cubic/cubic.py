@@ -13,11 +13,12 @@ The packet rules of each implementation have a file of their own, which says how
 Fluid: the window grows by the slope of the cubic; the time since the last loss and K are states.
 Vardoyan, Hollot and Towsley make the window itself a function of these. The slope has the same
 equilibria, and the mean window responds at once to a loss of only some of the flows. What differs
-between implementations at equilibrium is the Reno-friendly window: only that of RFC 9438 grows
-faster once it is as large as before the loss, and that of ns-2 has an increase of its own. The
-increase of Linux and ns-3, 8/15 packets per round trip, is taken as RFC 9438's 9/17 (0.7 % less).
-Slow start, HyStart, ticks and whole packets are not in the fluid. Neither is the pause of RFC 8312
-after fast convergence (0.19 K), nor that its fast convergence applies to fewer losses.
+between implementations at equilibrium is the Reno-friendly window: that of RFC 9438 alone grows by
+a full packet per round trip above the window before the loss, and ns-2's increase does not depend
+on `beta`. The increase of Linux and ns-3, 8/15 packets per round trip, is taken as RFC 9438's 9/17
+(0.7 % less). Slow start, HyStart, ticks and whole packets are not in the fluid. Neither is the
+pause of RFC 8312 after fast convergence (0.19 K), nor that its fast convergence applies to fewer
+losses.
 
 Sources:
     RFC 9438, sections 4.2 to 4.8 and 5.8, read in the authors' repository (NTAP/rfc8312bis, at
@@ -48,8 +49,7 @@ from vegasfluid.congestion.cubic import linux, ns2, ns3, rfc8312, rfc9438
 from vegasfluid.congestion.cubic.rfc9438 import SECONDS, STEEPEST
 from vegasfluid.congestion.epochs import EpochCongestionControl
 from vegasfluid.congestion.loss_recovery import require_recovery
-from vegasfluid.errors import InvalidInput
-from vegasfluid.quantities import Positive, Share
+from vegasfluid.quantities import Positive, Share, require_one_of
 
 __all__ = ["IMPLEMENTATIONS", "Cubic", "CubicWindow"]
 
@@ -128,9 +128,8 @@ class Cubic(EpochCongestionControl):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_recovery(self)
-        if self.implementation not in (None, *IMPLEMENTATIONS):
-            allowed = "one of " + ", ".join(IMPLEMENTATIONS)
-            raise InvalidInput("Cubic", "implementation", allowed, self.implementation)
+        if self.implementation is not None:
+            require_one_of(self, "implementation", IMPLEMENTATIONS)
 
     @property
     def catches_up(self) -> bool:

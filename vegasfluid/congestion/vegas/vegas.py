@@ -34,7 +34,7 @@ from vegasfluid.congestion.vegas.linux import LINUX
 from vegasfluid.congestion.vegas.ns2 import NS2
 from vegasfluid.congestion.vegas.ns3 import NS3
 from vegasfluid.errors import InvalidInput
-from vegasfluid.quantities import Packets, Positive, is_concrete, require_ordered
+from vegasfluid.quantities import Packets, Positive, is_concrete, require_one_of, require_ordered
 
 __all__ = ["DIALECTS", "Vegas", "VegasWindow"]
 
@@ -93,9 +93,7 @@ class Vegas(CongestionControl):
     """Width of the fluid model's smooth thresholds."""
 
     def __post_init__(self) -> None:
-        if self.dialect not in DIALECTS:
-            allowed = "one of " + ", ".join(DIALECTS)
-            raise InvalidInput("Vegas", "dialect", allowed, self.dialect)
+        require_one_of(self, "dialect", DIALECTS)
         for name in ("alpha", "beta", "gamma"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, getattr(self.implementation, name))

@@ -13,7 +13,7 @@ from typing import Any
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.export.quoting import tcl_number
-from vegasfluid.export.unsupported import LINUX_RED_NOTE, red_of, require_no_jitter
+from vegasfluid.export.unsupported import linux_red_notes, red_of, require_no_jitter
 from vegasfluid.network import Link
 
 __all__ = ["notes_of", "queue_of"]
@@ -42,10 +42,10 @@ MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."
 
 def notes_of(links: Iterable[Link]) -> tuple[str, ...]:
     """Notes on differences between the queues of ns-2 and of the model, one sentence each."""
+    links = list(links)
     queues = [link.aqm for link in links]
     marking = any(isinstance(aqm, Red) and aqm.ecn and not aqm.hard_drop for aqm in queues)
-    linux = any(isinstance(aqm, Red) and aqm.is_linux for aqm in queues)
-    return (MARK_NOTE,) * marking + (LINUX_RED_NOTE.format("ns-2"),) * linux
+    return ((MARK_NOTE,) if marking else ()) + linux_red_notes(links, "ns-2")
 
 
 def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:

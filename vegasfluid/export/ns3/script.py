@@ -6,7 +6,6 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
-from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.dialects import Points, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
@@ -16,7 +15,7 @@ from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_o
 from vegasfluid.export.quoting import plain_text
 from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.topology import Topology, access_hops, build_topology
-from vegasfluid.export.unsupported import LINUX_RED_NOTE, red_of, require_no_jitter
+from vegasfluid.export.unsupported import linux_red_notes, red_of, require_no_jitter
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
@@ -84,9 +83,7 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
     )
     phases = [PHASE_NOTE] if any(waits) else []
     differences = [note for sender in senders.values() for note in sender.notes]
-    queues = [link.aqm for link in network.links.values()]
-    if any(isinstance(aqm, Red) and aqm.is_linux for aqm in queues):
-        differences.append(LINUX_RED_NOTE.format("ns-3"))
+    differences += linux_red_notes(network.links.values(), "ns-3")
     notes = tuple(dict.fromkeys([*differences, *phases, *host_notes]))
     headers = HEADERS + TIMESTAMPS * has_timestamps(network)
     segment = network.packet_bytes - headers
