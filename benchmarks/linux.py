@@ -22,6 +22,11 @@ value is fitted to these runs.
   written: two congestion controls, 1 to 5 flows each, 5 to 60 Mbit/s, 10 to 160 ms. Over drop-tail,
   where nothing is random, the kernel's runs and ours differ in start times (all flows but the first
   start up to 51 ms later), over RED in the seed.
+- Recommendations (`recommend.*`): random networks written with `dialect = "linux"` only, tuned, and
+  run in the kernel with the recommended alpha and beta (`benchmarks.linux_recommend`). `.promised`
+  are those of which `recommend` reports that the goal, equal goodputs, is reached; `.fair` the
+  fraction of them with a ratio of 0.9 to 1.1 in the kernel, `.out_of_reach` the fraction of the
+  others with a ratio outside that in the kernel, too.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.harness import Figures, run
+from benchmarks.linux_recommend import RECOMMENDED, is_fair
 from benchmarks.linux_scenarios import PAYLOAD_BYTES, network_of
 from benchmarks.ns2_rows import ROOT
 from benchmarks.ns2_scenarios import reference_runs
@@ -231,6 +237,21 @@ def add_set(figures: Figures, name: str, runs: list[Compared]) -> None:
         figures.add(f"{name}.{each.name}.difference", each.difference)
 
 
+def add_recommended(figures: Figures) -> None:
+    """Add how often the kernel confirms a recommendation, and its ratios and ours."""
+    rows = list(reference_runs(RECOMMENDED))
+    promised = [row["kernel"] for row in rows if row["reached"]]
+    others = [row["kernel"] for row in rows if not row["reached"]]
+    figures.add("recommend.networks", len(rows))
+    figures.add("recommend.promised", len(promised))
+    figures.add("recommend.fair", float(np.mean([*map(is_fair, promised)])), at_least=0.9)
+    figures.add("recommend.out_of_reach", 1 - float(np.mean([*map(is_fair, others)])))
+    for row in rows:
+        name = f"recommend.{row['number']}"
+        figures.add(f"{name}.linux", row["kernel"])
+        figures.add(f"{name}.packets", row["packets"])
+
+
 def measure(full: bool) -> Figures:
     """Return all comparisons: the largest differences, and each value."""
     rows: dict[str, list[dict[str, Any]]] = {}
@@ -253,6 +274,7 @@ def measure(full: bool) -> Figures:
             figures.add(f"{name}.difference", packets / linux - 1)
     add_set(figures, "designed", scenarios(DESIGN))
     add_set(figures, "random", scenarios(RANDOM))
+    add_recommended(figures)
     return figures
 
 

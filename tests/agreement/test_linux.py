@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.linux import DESIGN, LATE, RUNS, Compared, measured, scenarios, with_jitter
+from benchmarks.linux_recommend import RECOMMENDED, drawn
 from benchmarks.linux_scenarios import network_of
 from benchmarks.ns2_scenarios import reference_runs
 from tests.agreement.idle import IDLE
@@ -138,6 +139,15 @@ def test_red_below_a_shaper_stays_shut_as_in_the_kernel() -> None:
     np.testing.assert_allclose(delivered[-1], [70, 67, 64, 60, 61, 35], atol=4)
     np.testing.assert_array_equal(delivered[2], delivered[-1])
     np.testing.assert_array_equal(data["cwnd"].values[2:], 1)
+
+
+def test_the_kernel_confirms_recommendations() -> None:
+    """Where `recommend` reports equal goodputs, nine of ten networks have them in the kernel."""
+    rows = list(reference_runs(RECOMMENDED))
+    assert [row["model"] for row in rows] == [drawn(row["number"]) for row in rows]
+    promised = [row["kernel"] for row in rows if row["reached"]]
+    assert len(promised) >= 2
+    assert np.mean([0.9 <= ratio <= 1.1 for ratio in promised]) >= 0.9
 
 
 @pytest.fixture(scope="module")

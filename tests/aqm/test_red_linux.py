@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import pytest
 
 from tests.congestion.test_contract import red_queue, state
-from vegasfluid import InvalidInput
+from vegasfluid import Flows, InvalidInput, Link, Network, Reno, Vegas
 from vegasfluid.aqm.base import ADMIT, EARLY, FORCED, MARK
-from vegasfluid.aqm.red import AdaptedAverage, Red
+from vegasfluid.aqm.red import AdaptedAverage, Red, tc_weight
 
 
 def linux(**options: Any) -> Red:
@@ -130,6 +131,54 @@ def test_it_adapts_as_the_paper_says() -> None:
     law.rule.decide(queue, 90, 0.0)
     assert queue.max_drop == pytest.approx(0.025)
     assert float(law.max_drop_derivative(AdaptedAverage(90.0, 0.02))) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("red", "dialects", "expected"),
+    [
+        (Red(20, 100), ["linux", "linux"], ("linux", 1 / 64)),
+        (Red(20, 100), ["ns2", "ns2"], ("ns2", 0.002)),
+        (Red(20, 100), ["linux", "ns2"], ("ns2", 0.002)),
+        (Red(20, 100, wait=False), ["linux"], ("ns2", 0.002)),
+        (Red(20, 100, gentle=True), ["linux"], ("ns2", 0.002)),
+        (Red(20, 100, weight=0.01), ["linux"], ("linux", 0.01)),
+        (Red(20, 100, implementation="linux"), ["ns2"], ("linux", 1 / 64)),
+        (Red(20, 100, implementation="ns2"), ["linux"], ("ns2", 0.002)),
+    ],
+)
+def test_whose_red_it_is_follows_from_the_hosts(
+    red: Red, dialects: list[str], expected: tuple[str, float]
+) -> None:
+    classes = {
+        f"vegas{number}": Flows(1, Vegas(dialect=dialect), base_rtt=0.1)
+        for number, dialect in enumerate(dialects)
+    }
+    host = None if len(set(dialects)) == 1 else "ns2"
+    classes["reno"] = Flows(1, Reno(), base_rtt=0.1, host=host)
+    network = Network(Link(1000.0, 200, red), classes).resolved()
+    found = network.link.aqm
+    assert isinstance(found, Red)
+    assert (found.implementation, found.weight) == expected
+    assert found.packet_parameters()["weight"] == found.average_weight == expected[1]
+    assert network.resolved() is network
+
+
+# Bursts are (2 min + max) / 3 packets. The kernel's table (red.h) has, to some packets, Wlog 5 from
+# a burst of 46 on where min is 32 packets. By hand: 27 <= (1 - (63/64)^46) 64 = 33.0, but not
+# (1 - (31/32)^46) 32 = 24.6; 80000 packets are 120 MB, which leave 31 - 27 bits.
+@pytest.mark.parametrize(
+    ("low", "high", "burst", "log"),
+    [(32, 71, 45, 4), (32, 83, 49, 5), (20, 100, 46, 6), (20_000, 80_000, 40_000, 4)],
+)
+def test_the_weight_is_the_one_that_tc_chooses(low: int, high: int, burst: int, log: int) -> None:
+    assert tc_weight.usual_burst(low, high) == burst
+    assert Red(low, high, implementation="linux").average_weight == 2.0**-log
+
+
+def test_the_weight_can_be_traced() -> None:
+    """Derivatives of an equilibrium take thresholds that are no numbers."""
+    weight = jax.jit(lambda low, high: Red(low, high, implementation="linux").average_weight)
+    assert float(weight(20.0, 80.0)) == 2.0**-5
 
 
 @pytest.mark.parametrize(("name", "value"), [("wait", True), ("wait", False), ("gentle", True)])

@@ -26,7 +26,7 @@ def test_laws_json(run):
         "default": None,
         "required": True,
     }
-    assert parameters["weight"]["default"] == 0.002
+    assert parameters["max_drop"]["default"] == 0.1
     for key in ("congestion_controls", "queue_disciplines", "vegas_dialects"):
         assert all(entry["sources"] for entry in found[key])
 

@@ -177,7 +177,7 @@ def test_ns3_returns_to_ssthresh_after_a_loss() -> None:
 def test_red_defaults() -> None:
     law = Red(5, 15)
     # Floyd and Jacobson, ToN 1(4), 1993: the simulations use w_q = 0.002.
-    assert law.weight == 0.002
+    assert law.average_weight == 0.002
     # The same: no "gentle" slope above max_thresh; it came later.
     assert law.gentle is False
     # ns-2.35, tcl/lib/ns-default.tcl: Queue/RED set linterm_ 10, set wait_ true.

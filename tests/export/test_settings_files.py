@@ -81,7 +81,7 @@ def test_probability_of_old_kernels_is_a_power_of_two_a_byte():
 
 def test_linux_writes_red_with_its_rounding():
     """By hand: 80 - 20 packets are 90000 bytes, of 2^32 a tenth is 429496729, and 4772 a byte."""
-    text = exported("linux").files["tune.sh"]
+    text = exported("linux", Model(network(weight=0.002), duration=20)).files["tune.sh"]
     line = line_with(text, "red limit")
     assert "limit 150000 min 30000 max 120000 avpkt 1500 burst " in line
     assert line.endswith("probability 0.1 bandwidth 10000000bit")

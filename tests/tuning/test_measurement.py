@@ -100,7 +100,7 @@ def test_retransmit_share_is_over_all_flows():
 
 def test_runs_in_which_nothing_arrives_have_no_ratio() -> None:
     """RED stays shut after the first slow starts (see `tests/agreement/test_linux.py`)."""
-    red = Red(20, 60, max_drop=0.2, implementation="linux")
+    red = Red(20, 60, max_drop=0.2, weight=0.002)
     flows = {
         "reno": Flows(2, Reno(), base_rtt=0.02),
         "vegas": Flows(4, Vegas(alpha=2, beta=4, dialect="linux"), base_rtt=0.02),

@@ -45,7 +45,7 @@ GOALS = {0.3: "below saturation", 1.0: "below saturation", 1.3: "loss-dominated"
 def network(**changes: float) -> Network:
     """The office, with other numbers where they are asked for."""
     of = {**START, **changes}
-    red = Red(of["min_thresh"], of["max_thresh"], max_drop=of["max_drop"])
+    red = Red(of["min_thresh"], of["max_thresh"], max_drop=of["max_drop"], implementation="ns2")
     rtts = of["base_rtt"], of["base_rtt"]
     given = office(aqm=red, count=int(of["flows"]), base_rtts=rtts)
     return replace(given, links={"bottleneck": replace(given.link, capacity=of["capacity"])})

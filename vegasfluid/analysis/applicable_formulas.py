@@ -174,7 +174,7 @@ def fair_alpha_formulas(
     times the goodput of a Reno flow, alpha at saturation (packets), and the largest ratio. Yields
     nothing for other queue disciplines or congestion controls.
     """
-    network = point.network
+    network = point.network.resolved()
     law, red = network.flows[tuned].law, network.link.aqm
     others = [flows for name, flows in network.flows.items() if name != tuned]
     if not isinstance(law, Vegas) or not isinstance(red, Red):

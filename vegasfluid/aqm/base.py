@@ -7,7 +7,7 @@ probability gives; `tests/congestion/test_contract.py` tests this.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -134,6 +134,17 @@ class QueueDiscipline(Value):
         True where only a full buffer drops packets (see `fluid.queues.drop_tail_loss_bias`).
         """
         return False
+
+    def beside(self, hosts: Collection[str], packet_bytes: int) -> QueueDiscipline:
+        """Copy with the parameters that are None as on routers beside these kinds of hosts.
+
+        By default the discipline itself: nothing depends on the hosts.
+
+        Args:
+            hosts: names of the kinds of hosts in the network, such as {"linux"}.
+            packet_bytes: size of a data packet, bytes.
+        """
+        return self
 
     def init(self) -> Any:
         """State of the discipline in the fluid model at an empty queue: an average of 0 packets."""

@@ -88,7 +88,7 @@ def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
     Raises:
         InvalidInput: for a congestion control or parameters that FreeBSD does not support.
     """
-    network = model.network
+    network = model.network.resolved()
     vegas = vegas_parameters(FREEBSD, network, points)
     notes = [GAMMA_NOTE] if vegas else []
     parts: dict[str, list[str]] = {}
@@ -180,11 +180,12 @@ def red_options(red: Red) -> tuple[str, str, list[str]]:
     Returns:
         A sentence on the rounding to parts of 2^16, the options, and notes on differences.
     """
-    weight, probability = (max(int(value * ONE), 1) / ONE for value in (red.weight, red.max_drop))
+    asked = red.average_weight, red.max_drop
+    weight, probability = (max(int(value * ONE), 1) / ONE for value in asked)
     low = round(red.min_thresh)
     high = max(round(red.max_thresh), low + 1)
     rounding = (
-        f"w_q: asked {red.weight:g}, dummynet gives {weight:.5g}; max_p: asked {red.max_drop:g}, "
+        f"w_q: asked {asked[0]:g}, dummynet gives {weight:.5g}; max_p: asked {asked[1]:g}, "
         f"dummynet gives {probability:.5g} (whole parts of 2^16)."
     )
     kind = "gred" if red.gentle else "red"

@@ -46,8 +46,8 @@ def fit_hosts(
         The network, in which every class has a host and all of its values, and notes on
         differences, one sentence each.
     """
-    fitted, notes = {}, []
-    for name, flows in network.resolved().flows.items():
+    fitted, notes, complete = {}, [], network.resolved()
+    for name, flows in complete.flows.items():
         given = network.flows[name].own_settings
         wanted = flows.settings
         changes = {
@@ -58,7 +58,7 @@ def fit_hosts(
         fitted[name] = with_settings(flows, {key: one.value for key, one in changes.items()})
         if flows.law.rules.reliable:
             notes += [one.note.format(name) for one in changes.values() if one.note]
-    return replace(network, flows=fitted), tuple(notes)
+    return replace(complete, flows=fitted), tuple(notes)
 
 
 def with_settings(flows: Flows, values: Mapping[str, Any]) -> Flows:

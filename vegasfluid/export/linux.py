@@ -194,7 +194,7 @@ def rounding_comments(law: Red, red: TcRed) -> list[str]:
     if red.wlog < red.wanted_wlog:
         reason = f", because thresholds shifted by more than {red.wlog} bits exceed 32 bits"
     return [
-        f"weight: asked {law.weight:g}, tc gives {red.weight:.4g} "
+        f"weight: asked {law.average_weight:g}, tc gives {red.weight:.4g} "
         f"(2^-{red.wlog}, from min, avpkt and burst{reason}).",
         f"probability: asked {law.max_drop:g}, Linux gives {red.kernel_probability:.4g} "
         f"({red.old_probability:.4g} before 3.3, where its step was a power of two).",

@@ -17,15 +17,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from vegasfluid.aqm.red import Red
+from vegasfluid.aqm.red import Red, tc_weight
+from vegasfluid.aqm.red.tc_weight import WORD
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["TcRed", "burst_for", "rounded_red", "step_of_old_kernels", "weight_log"]
 
 ONE = 2**32
 """A probability of 1 in the kernel's units; 1 itself does not fit into 32 bits."""
-WORD = 32
-"""Bits of the kernel's thresholds."""
 LARGEST_PROBABILITY = 0.999999
 """Largest probability that is exported, as 1 does not fit (chosen)."""
 LARGEST_SIZE = 2**31
@@ -67,7 +66,7 @@ class TcRed:
 
 
 def weight_log(low: int, burst: int, average_packet: int) -> int | None:
-    """Wlog that tc chooses: the smallest w with burst + 1 - min/avpkt <= (1 - (1-W)^burst) / W.
+    """Wlog that tc chooses, from sizes as it is given them.
 
     Args:
         low: lower threshold, bytes.
@@ -80,14 +79,10 @@ def weight_log(low: int, burst: int, average_packet: int) -> int | None:
     >>> weight_log(30000, 55, 1000)
     5
     """
-    excess = burst + 1 - low / average_packet
-    if excess < 1:
+    if burst < low / average_packet:
         return None
-    for wlog in range(1, WORD):
-        weight = 2.0**-wlog
-        if excess <= (1 - (1 - weight) ** burst) / weight:
-            return wlog
-    return None
+    wlog = int(tc_weight.weight_log(low / average_packet, burst))
+    return wlog if wlog < WORD else None
 
 
 def burst_for(wlog: int, low: int, average_packet: int) -> int:
@@ -150,8 +145,8 @@ def rounded_red(law: Red, buffer: float, packet_bytes: int) -> TcRed:
     high = max(high, low + 1)
     if max(limit, high) >= LARGEST_SIZE:
         raise InvalidInput("Red", "max_thresh", f"below {LARGEST_SIZE} bytes for linux", high)
-    wanted = min(max(round(-math.log2(law.weight)), 1), WORD - 1)
-    wlog = max(min(wanted, WORD - 1 - high.bit_length()), 1)
+    wanted = min(max(round(-math.log2(law.average_weight)), 1), WORD - 1)
+    wlog = min(wanted, int(tc_weight.largest_log(high)))
     probability = min(law.max_drop, LARGEST_PROBABILITY)
     step = max(int(probability * ONE) // (high - low), 1)
     plog = step_of_old_kernels(low, high, probability)

@@ -135,7 +135,8 @@ def link_limits(links: Links) -> list[float]:
 
 def links_of(network: Network) -> Links:
     """Capacity (packets/s), buffer (packets) and queue discipline of each link of a network."""
-    return [(link.capacity, link.buffer, link.aqm) for link in network.links.values()]
+    links = network.resolved().links.values()
+    return [(link.capacity, link.buffer, link.aqm) for link in links]
 
 
 def mean_field_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:

@@ -89,7 +89,8 @@ class Network(Value):
     def resolved(self) -> Network:
         """Network with the same behaviour in which every class has a host and all of its values.
 
-        The simulators and analyses read this network. A network that is complete returns itself.
+        Queue disciplines have theirs, too. The simulators and analyses read this network. A network
+        that is complete returns itself.
 
         >>> from vegasfluid import Reno, Vegas
         >>> flows = {"a": Flows(1, Reno(), base_rtt=0.1), "b": Flows(1, Vegas(), base_rtt=0.1)}
@@ -104,8 +105,14 @@ class Network(Value):
         """Value of `resolved`, computed once."""
         host = self.default_host
         complete = {name: flows.on_host(host) for name, flows in self.flows.items()}
+        hosts = {flows.host for flows in complete.values() if flows.host is not None}
+        links = {}
+        for name, link in self.links.items():
+            aqm = link.aqm.beside(hosts, self.packet_bytes)
+            links[name] = link if aqm is link.aqm else replace(link, aqm=aqm)
         same = all(complete[name] is flows for name, flows in self.flows.items())
-        return self if same else replace(self, flows=complete)
+        same = same and all(links[name] is link for name, link in self.links.items())
+        return self if same else replace(self, links=links, flows=complete)
 
     def ack_bytes_of(self, flows: str) -> int:
         """Size of an acknowledgement of class `flows` on the wire, bytes."""

@@ -54,7 +54,7 @@ def waiting_slot_count(network: Network, rules: Rules) -> int:
     smallest = min(1.0, *(network.ack_size(name) for name in network.flows))
     longest = max(
         link.buffer / (smallest if link.aqm.counts_bytes else 1.0)
-        for link in network.links.values()
+        for link in network.resolved().links.values()
     )
     return 1 << int(longest + 2).bit_length()
 

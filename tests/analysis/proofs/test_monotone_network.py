@@ -110,6 +110,7 @@ def test_slopes_hold_all_difference_quotients(law: CongestionControl) -> None:
         Red(50, 80, 0.3, ecn=True),
         Red(50, 80, 0.3, ecn=True, hard_drop=True),
         Red(50, 70, 0.3, gentle=True, ecn=True, hard_drop=True),
+        Red(50, 80, 0.3, implementation="linux"),
     ],
     ids=str,
 )
@@ -121,6 +122,16 @@ def test_losses_are_those_of_the_queue_law(red: Red) -> None:
         assert float(met.wait) == pytest.approx(packets / 1000)
         assert float(met.lost) == pytest.approx(float(red.drop_prob(state)), abs=1e-14)
         assert float(met.dropped) == pytest.approx(float(red.forced_prob(state)), abs=1e-14)
+
+
+@pytest.mark.parametrize("implementation", ["ns2", "linux"])
+def test_a_wide_interval_around_the_upper_threshold_has_all_fractions(implementation: str) -> None:
+    """Nothing is dropped up to `min_thresh`, everything one packet above `max_thresh`."""
+    red = Red(20, 80, 0.01, implementation=implementation)
+    fraction = RedLink(833.0, 200, red_profile(red, marks=False)).early(arb(80.5, 2.0))
+    assert fraction.contains(0.02 / (1 if implementation == "linux" else 3))
+    assert fraction.contains(1)
+    assert fraction.is_finite()
 
 
 @pytest.mark.parametrize("place", [59.2, 59.5, 59.9, 60.3])

@@ -84,7 +84,7 @@ def link_drop_prob(equilibrium: Equilibrium, prob: str = "loss_signal_prob") -> 
     Returns:
         The probability at equilibrium, and its transfer functions as polynomials in s (1/s).
     """
-    link, [state] = equilibrium.network.link, equilibrium.solution.unknowns.aqm_states
+    link, [state] = equilibrium.network.resolved().link, equilibrium.solution.unknowns.aqm_states
     values = {name: float(np.asarray(value)) for name, value in state._asdict().items()}
     values |= {"queue": float(equilibrium.values.queue[0]), "buffer": link.buffer}
     arrivals = sum(group.count * group.rate for group in flow_groups(equilibrium))

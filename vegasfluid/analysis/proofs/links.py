@@ -173,10 +173,12 @@ class RedLink(LosslessLink):
     def early(self, queue: Interval) -> Interval:
         """The fraction of arriving packets (0 to 1) that RED drops or marks at a constant queue.
 
+        Over a wide interval around `max_thresh` the curve's enclosure is wider than 0 to 1.
+
         Args:
             queue: packets.
         """
-        prob = self.curve(queue)
+        prob = minimum(maximum(self.curve(queue), ZERO), ONE)
         fraction = self.red.gap.dropped(prob)
         return minimum(fraction, ONE) if self.red.gap == NO_WAIT else fraction
 

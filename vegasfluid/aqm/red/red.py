@@ -20,8 +20,8 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Lt
@@ -38,13 +38,23 @@ from vegasfluid.aqm.red.average import (
     TARGET_HIGH,
     TARGET_LOW,
 )
+from vegasfluid.aqm.red.tc_weight import USUAL_PACKET, usual_weight
 from vegasfluid.errors import InvalidInput
-from vegasfluid.quantities import Packets, Positive, Probability, require_one_of, require_ordered
+from vegasfluid.quantities import (
+    Packets,
+    Positive,
+    Probability,
+    is_concrete,
+    require_one_of,
+    require_ordered,
+)
 
 __all__ = ["IMPLEMENTATIONS", "NO_WAIT", "AdaptedAverage", "Gap", "Red", "gap_of"]
 
 IMPLEMENTATIONS: Mapping[str, AdmissionRule] = {"ns2": ns2.RULE, "linux": linux.RULE}
 """Packet rule of each implementation, by its name in model files."""
+NS2_WEIGHT = 0.002
+"""Weight of a sample in the average of ns-2 (tcl/lib/ns-default.tcl: q_weight_)."""
 TRANSITION_WIDTH = 0.01
 """Width over which the fluid model switches adaptation on, in the units of what is compared: a
 fraction of the distance between the thresholds, or a drop probability (chosen: narrow)."""
@@ -95,8 +105,8 @@ NO_WAIT = Gap(1, 0)
 """Gaps of ns-2 without `wait`: every packet is dropped where p_b is above one half."""
 
 
-def gap_of(implementation: str, wait: bool | None) -> Gap:
-    """Mean gap between two drops, by whose RED it is and ns-2's `wait` (None: yes).
+def gap_of(implementation: str | None, wait: bool | None) -> Gap:
+    """Mean gap between two drops, by whose RED it is (None: ns-2's) and ns-2's `wait` (None: yes).
 
     >>> gap_of("ns2", True), gap_of("linux", None)
     (Gap(first=3, second=-1), Gap(first=1, second=1))
@@ -127,8 +137,9 @@ class Red(QueueDiscipline):
     """Average queue at which the drop probability reaches `max_drop`."""
     max_drop: Annotated[Probability, Positive] = 0.1
     """Drop probability at `max_thresh`, before drops are spaced."""
-    weight: Annotated[Probability, Positive, Lt(1)] = 0.002
-    """Weight of a new sample in the average; there is one sample per arriving packet."""
+    weight: Annotated[Probability, Positive, Lt(1)] | None = None
+    """Weight of a new sample in the average; there is one sample per arriving packet. None: as the
+    implementation does (0.002 in ns-2; in Linux what tc chooses for the thresholds)."""
     gentle: bool = False
     """Above `max_thresh`, raise the probability to 1 at twice `max_thresh`, not at once."""
     wait: bool | None = None
@@ -143,22 +154,57 @@ class Red(QueueDiscipline):
     in_bytes: bool | None = None
     """Measure queue and buffer in bytes; in ns-2, drop small packets less often. None: as the
     implementation does (Linux in bytes, ns-2 in packets)."""
-    implementation: str = "ns2"
-    """Whose RED it is: ns2, or linux (tc red)."""
+    implementation: str | None = None
+    """Whose RED it is: ns2, or linux (tc red); None: linux if all hosts of the network are Linux's
+    and neither `wait` nor `gentle` is given, else ns2."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
-        require_one_of(self, "implementation", IMPLEMENTATIONS)
+        if self.implementation is not None:
+            require_one_of(self, "implementation", IMPLEMENTATIONS)
         if self.is_linux:
             for name, usual in (("wait", None), ("gentle", False)):
                 if getattr(self, name) is not usual:
                     allowed = "left out with implementation linux, which has no such choice"
                     raise InvalidInput("Red", name, allowed, getattr(self, name))
 
+    def beside(self, hosts: Collection[str], packet_bytes: int) -> Red:
+        """Copy with the implementation, and its weight, on routers beside these kinds of hosts.
+
+        Args:
+            hosts: names of the kinds of hosts in the network, such as {"linux"}.
+            packet_bytes: size of a data packet, bytes.
+
+        >>> red = Red(20, 80).beside({"linux"}, 1500)
+        >>> red.implementation, red.weight, Red(20, 80).beside({"linux", "ns2"}, 1500).weight
+        ('linux', 0.03125, 0.002)
+        """
+        chosen = self.implementation
+        if chosen is None:
+            usual = set(hosts) == {"linux"} and self.wait is None and not self.gentle
+            chosen = "linux" if usual else "ns2"
+        if chosen == self.implementation and self.weight is not None:
+            return self
+        complete = replace(self, implementation=chosen)
+        return replace(complete, weight=complete.weight_in_packets_of(packet_bytes))
+
+    def weight_in_packets_of(self, packet_bytes: int) -> Any:
+        """Weight of a sample in the average: `weight`, or what the implementation chooses.
+
+        Args:
+            packet_bytes: size of a data packet, bytes.
+        """
+        if self.weight is not None:
+            return self.weight
+        if self.is_linux:
+            chosen = usual_weight(self.min_thresh, self.max_thresh, packet_bytes)
+            return float(chosen) if is_concrete(chosen) else chosen
+        return NS2_WEIGHT
+
     @property
     def is_linux(self) -> bool:
-        """Whether it is Linux's RED."""
+        """Whether it is Linux's RED; one that is in no network is ns-2's unless it says so."""
         return self.implementation == "linux"
 
     @property
@@ -173,8 +219,11 @@ class Red(QueueDiscipline):
 
     @property
     def average_weight(self) -> Any:
-        """Weight of one arriving packet's sample in the average queue (`weight`), 0 to 1."""
-        return self.weight
+        """Weight of one arriving packet's sample in the average queue, 0 to 1.
+
+        It is `weight`, or what the implementation chooses with packets of 1500 bytes.
+        """
+        return self.weight_in_packets_of(USUAL_PACKET)
 
     @property
     def upper_threshold(self) -> Any:
@@ -254,7 +303,7 @@ class Red(QueueDiscipline):
         The average approaches the queue of `state` at the rate -C ln(1 - weight): one sample per
         packet time of the link with capacity C.
         """
-        rate = -smooth.log1p(-self.weight) * state.capacity
+        rate = -smooth.log1p(-self.average_weight) * state.capacity
         average = rate * (state.queue - state.aqm_state.avg_queue)
         if not self.adaptive:
             return Average(average)
@@ -286,16 +335,17 @@ class Red(QueueDiscipline):
     @property
     def rule(self) -> AdmissionRule:
         """The packet simulator's rule of the implementation: admits, marks or drops a packet."""
-        return IMPLEMENTATIONS[self.implementation]
+        return IMPLEMENTATIONS[self.implementation or "ns2"]
 
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rule reads from the queue's record, by field name.
 
         Thresholds are in packets, `max_drop` and `weight` fractions, switches 0 or 1.
         """
-        numbers = ("min_thresh", "max_thresh", "max_drop", "weight")
+        numbers = ("min_thresh", "max_thresh", "max_drop")
         switches = {"wait": self.waits, "in_bytes": self.counts_bytes}
         for name in ("gentle", "ecn", "hard_drop", "adaptive"):
             switches[name] = getattr(self, name)
         values = {name: float(getattr(self, name)) for name in numbers}
+        values["weight"] = float(self.average_weight)
         return values | {name: int(value) for name, value in switches.items()}

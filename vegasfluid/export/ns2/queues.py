@@ -57,7 +57,7 @@ def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
         "thresh_": red.min_thresh,
         "maxthresh_": red.max_thresh,
         "linterm_": 1 / red.max_drop,
-        "q_weight_": red.weight,
+        "q_weight_": red.average_weight,
         "mean_pktsize_": packet_bytes,
         "idle_pktsize_": packet_bytes,
         "gentle_": red.gentle,

@@ -209,7 +209,7 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
         "MinTh": repr(float(law.min_thresh * unit)),
         "MaxTh": repr(float(law.max_thresh * unit)),
         "LInterm": repr(1 / law.max_drop),
-        "QW": repr(law.weight),
+        "QW": repr(law.average_weight),
         "Gentle": boolean(law.gentle),
         "Wait": boolean(law.waits),
         "UseEcn": boolean(law.ecn),
