@@ -369,11 +369,12 @@ class DifferentiableFluid:
         Broyden's update of those of the nearest known point; at the first point finite differences.
         `x` has the parameters' logarithms, `values` the outputs there.
         """
-        steps = {key: x - np.frombuffer(key) for key in self._known}
-        if not steps:
+        if not self._known:
             return self._finite_differences(x, values)
-        nearest = min(steps, key=lambda key: float(np.max(np.abs(steps[key]))))
-        (previous, slopes), step = self._known[nearest], steps[nearest]
+        keys = list(self._known)
+        steps = x - np.frombuffer(b"".join(keys)).reshape(len(keys), -1)
+        nearest = int(np.argmin(np.max(np.abs(steps), axis=1)))
+        (previous, slopes), step = self._known[keys[nearest]], steps[nearest]
         if np.max(np.abs(step)) < DIFFERENCE:
             return slopes
         changes = (new - old for new, old in zip(values, previous, strict=True))
