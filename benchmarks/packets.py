@@ -32,7 +32,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet.initial_state import initial_state
 from vegasfluid.packet.jit import compiled
-from vegasfluid.packet.simulate import execute
+from vegasfluid.packet.simulate import executed
 
 ONE_WAY = {
     2: "net2_oneway_a134_b139_gentle_start",
@@ -51,13 +51,13 @@ def prepared(network: Network, until: float) -> tuple[float, Callable[[], float]
     """Data packets that the links have sent in a run, and a task that tells its CPU seconds."""
     begin = initial_state(network, 1)
     times, kernel = np.array([0.0, until / 4, until]), compiled(begin.rules)
-    sim = execute(network, begin, times, kernel)  # compiles, and counts
-    packets = float(np.sum(sim.flows["sent"] - sim.flows["dropped"]))
+    with executed(network, begin, times, kernel) as sim:  # compiles, and counts
+        packets = float(np.sum(sim.flows["sent"] - sim.flows["dropped"]))
 
     def task() -> float:
         before = time.process_time()
-        execute(network, begin, times, kernel)
-        return time.process_time() - before
+        with executed(network, begin, times, kernel):
+            return time.process_time() - before
 
     return packets, task
 
@@ -156,8 +156,8 @@ def start_seconds(kind: str) -> float:
     network = example(kind)
     begin = initial_state(network, 1)
     before = time.process_time()
-    execute(network, begin, np.array([0.0, 1e-3]), compiled(begin.rules))
-    return time.process_time() - before
+    with executed(network, begin, np.array([0.0, 1e-3]), compiled(begin.rules)):
+        return time.process_time() - before
 
 
 def add_compilation(figures: Figures, repeats: int) -> None:

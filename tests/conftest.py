@@ -9,7 +9,6 @@ import gc
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,7 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 gc.set_threshold(50_000, 20, 20)  # JAX traces millions of objects: collecting took 7 % of the time
 
-from tests.packet.conservation import Watch  # noqa: E402
+from tests.packet.conservation import with_all_checks  # noqa: E402
 from vegasfluid.caches import files_in, keep_compiled_equations  # noqa: E402
 from vegasfluid.lanes import cpu as lanes_cpu  # noqa: E402
 from vegasfluid.packet import simulate  # noqa: E402
@@ -135,9 +134,6 @@ def reference() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(autouse=True)
-def every_run_is_conserved(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def every_run_is_conserved(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test makes or loses a packet: every run of the packet simulator is held to that."""
-    watch = Watch(simulate.allocate)
-    monkeypatch.setattr(simulate, "allocate", watch)
-    yield
-    watch.check_all()
+    monkeypatch.setattr(simulate, "executed", with_all_checks(simulate.executed))

@@ -108,16 +108,7 @@ def test_simulate(path: Path, engine: str, capsys: pytest.CaptureFixture[str]) -
             assert 0 <= link["drop_share"] <= 1
 
 
-def within_memory(parameter: Any) -> Any:
-    """The same input, but not run if `recommend` takes more memory for it than its runs reserve."""
-    if "recommend_20000_flows" not in str(parameter):
-        return parameter
-    reason = "samples of finished packet runs are not counted: 22 GB for 40 000 flows"
-    marks = [*parameter.marks, pytest.mark.xfail(run=False, reason=reason)]
-    return pytest.param(*parameter.values, marks=marks)
-
-
-@pytest.mark.parametrize("path", [within_memory(each) for each in SHORT], ids=case)
+@pytest.mark.parametrize("path", SHORT, ids=case)
 def test_recommend(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, output = answer(capsys, "recommend", str(path), "--runs", "2", "--json")
     if status != 2:

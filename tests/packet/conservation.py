@@ -4,15 +4,15 @@ no link its rate, and no counter runs back. `tests/conftest.py` holds every run 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
 from vegasfluid.packet.state import Simulation
 
-__all__ = ["CHECKS", "Watch"]
+__all__ = ["CHECKS", "with_all_checks"]
 
 
 def lost(links: np.ndarray) -> np.ndarray:
@@ -89,27 +89,17 @@ CHECKS: dict[str, Callable[[Simulation], None]] = {
 }
 
 
-class Watch:
-    """Holds the runs that come out of `allocate` to all checks, each when the next one begins."""
+Executed = Callable[..., AbstractContextManager[Simulation]]
 
-    def __init__(self, allocate: Callable[..., Simulation]) -> None:
-        self.allocate = allocate
-        self.latest: dict[int, Simulation] = {}
-        """By thread."""
 
-    def __call__(self, *given: Any) -> Simulation:
-        self.check(threading.get_ident())
-        self.latest[threading.get_ident()] = sim = self.allocate(*given)
-        return sim
+def with_all_checks(executed: Executed) -> Executed:
+    """A function like `simulate.executed` that holds each run, once complete, to all checks."""
 
-    def check(self, thread: int) -> None:
-        """The last run of a thread, unless it was broken off."""
-        sim = self.latest.pop(thread, None)
-        if sim is not None and (sim.flows["sampled"] == sim.sample_count).all():
+    @contextmanager
+    def checked(*given: Any) -> Iterator[Simulation]:
+        with executed(*given) as sim:
             for check in CHECKS.values():
                 check(sim)
+            yield sim
 
-    def check_all(self) -> None:
-        """The last runs of all threads."""
-        for thread in list(self.latest):
-            self.check(thread)
+    return checked

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.packet.conservation import CHECKS
+from tests.packet.end_state import execute
 from tests.packet.scenarios import crowded, few, flows, link, network
 from tests.packet.shared_kernels import SHARED
 from vegasfluid.aqm.droptail import DropTail
@@ -15,7 +16,6 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.packet.initial_state import initial_state
 from vegasfluid.packet.jit import compiled
-from vegasfluid.packet.simulate import execute
 from vegasfluid.packet.state import Simulation
 
 UNTIL = 20.0

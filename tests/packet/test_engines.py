@@ -14,6 +14,7 @@ from inspect import getclosurevars
 import numpy as np
 import pytest
 
+from tests.packet.end_state import execute
 from tests.packet.plain_records import on_plain_records
 from tests.packet.scenarios import SCENARIOS
 from tests.packet.second_engine import Simulator, sampled
@@ -24,7 +25,6 @@ from vegasfluid import Cubic, Flows, Link, Network, Reno
 from vegasfluid.packet.initial_state import InitialState, initial_state, rules_of
 from vegasfluid.packet.jit import compiled, interpreted
 from vegasfluid.packet.rules import layout
-from vegasfluid.packet.simulate import execute
 from vegasfluid.packet.state import Simulation
 
 END = 12 * 10**12

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.packet.end_state import execute
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
 from vegasfluid.packet.initial_state import initial_state
 from vegasfluid.packet.jit import compiled, kernel, self_test
-from vegasfluid.packet.simulate import execute
 
 NETWORK = Network(
     Link(1000.0, 30, Red(5, 20, max_drop=0.1)),

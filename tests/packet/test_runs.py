@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.packet.end_state import execute
 from tests.packet.shared_kernels import SHARED, one_way
 from vegasfluid import memory
 from vegasfluid.aqm.droptail import DropTail
@@ -20,6 +22,7 @@ from vegasfluid.packet.features import Features
 from vegasfluid.packet.initial_state import initial_state
 from vegasfluid.packet.jit import cache_folder, compiled
 from vegasfluid.packet.rules import Rules
+from vegasfluid.packet.state import Simulation
 from vegasfluid.traffic.bulk import Bulk
 
 RED = Red(5, 15, max_drop=0.2, weight=0.05, wait=False, gentle=True)
@@ -118,9 +121,35 @@ def test_nobody_sends_beyond_what_the_receiver_allows(recovery: str) -> None:
     ends = []
     for until in np.arange(1.0, 20.0):
         begin, times = initial_state(network, 1, counted=True), np.array([0.0, until])
-        sim = simulate.execute(network, begin, times, compiled(begin.rules), 0.1)
+        sim = execute(network, begin, times, compiled(begin.rules), 0.1)
         ends.append((sim.flows["max_seq"] - sim.flows["una"]).max())
     assert 300 < max(ends) <= 400
+
+
+def test_smaller_rings_are_freed_before_larger_ones_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that a run holds what is reserved for it, and no more."""
+    made: list[weakref.ref[np.ndarray]] = []
+
+    def allocate(*given: Any) -> Simulation:
+        assert all(array() is None for array in made)
+        sim = make(*given)
+        made.append(weakref.ref(sim.slots.base))
+        return sim
+
+    make = simulate.allocate
+    monkeypatch.setattr(simulate, "allocate", allocate)
+    classes = {
+        "large": Flows(1, Reno(), base_rtt=0.1, max_window=1000),  # without loss all in flight
+        "small": Flows(19, Reno(), base_rtt=0.1, max_window=2),
+    }
+    network = one_way(Network(Link(1e4, 1000), classes))
+    begin, times = initial_state(network, 1), np.array([0.0, 3.0])
+    with simulate.executed(network, begin, times, compiled(begin.rules)) as sim:
+        assert sim.flow_samples["cwnd"][-1].max() >= 1000
+        assert sim.slots.shape[1] > 1000
+    assert len(made) > 1
 
 
 def test_a_run_that_needs_more_memory_than_it_may_take_is_a_failure(

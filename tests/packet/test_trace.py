@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.packet.end_state import execute
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.packet.initial_state import initial_state
 from vegasfluid.packet.jit import compiled
-from vegasfluid.packet.simulate import execute
 
 NETWORK = Network(
     Link(500.0, 100, delay=0.005),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,14 +119,17 @@ def allocate(
     return Simulation(*(array.view(np.recarray) for array in sim))
 
 
-def execute(
+@contextmanager
+def executed(
     network: Network,
     initial: InitialState,
     times: np.ndarray,
     kernel: Kernel,
     bin_width: float | None = None,
-) -> Simulation:
+) -> Iterator[Simulation]:
     """Run the engine, again with larger rings if a flow has more packets in flight than they hold.
+
+    A context, in which the run's memory is reserved: take from the state what is needed, and leave.
 
     Args:
         network: what to simulate.
@@ -133,7 +138,7 @@ def execute(
         kernel: the engine, compiled or interpreted.
         bin_width: width of the bins in which arrivals are counted, s; None: no bins.
 
-    Returns:
+    Yields:
         The state at the end of the run, with all samples; its times are in ps.
 
     Raises:
@@ -152,8 +157,10 @@ def execute(
         with reserved(needed, "the packet run", f"set max_window{cause}, or {remedy}"):
             sim = allocate(initial, shape, ticks)
             if kernel(sim) == engine.COMPLETED:
-                return sim
-        index = int(sim.flows["flow_class"][np.argmax(sim.flows["full"])])
+                yield sim
+                return
+            index = int(sim.flows["flow_class"][np.argmax(sim.flows["full"])])
+            del sim  # before its memory counts as free
         cause = f" of {list(network.flows)[index]}, which has {slots} packets in flight"
         slots *= 2
 
@@ -196,7 +203,8 @@ def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
     """
     check_run(network, float(times[-1]))
     initial = initial_state(network, seed)
-    return recording_of(network, times, execute(network, initial, times, compiled(initial.rules)))
+    with executed(network, initial, times, compiled(initial.rules)) as sim:
+        return recording_of(network, times, sim)
 
 
 def simulate_packets(
@@ -240,9 +248,9 @@ def simulate_packets(
     check_run(network, until)
     times = sample_times(until, warmup, samples)
     initial = initial_state(network, seed, counted=bin_width is not None)
-    sim = execute(network, initial, times, compiled(initial.rules), bin_width)
     attributes: dict[str, object] = {"engine": "packets", "seed": seed, "warmup": warmup}
     if assumed := network.assumptions():
         attributes["assumed"] = "\n".join(assumed)
-    recording = recording_of(network, times, sim)
-    return make_trajectory(recording, attributes, bins=sim.bins["count"], bin_width=bin_width)
+    with executed(network, initial, times, compiled(initial.rules), bin_width) as sim:
+        recording, bins = recording_of(network, times, sim), sim.bins["count"].copy()
+    return make_trajectory(recording, attributes, bins=bins, bin_width=bin_width)
