@@ -32,9 +32,9 @@ from vegasfluid.dde.solution import Solution, check
 from vegasfluid.dde.xla_flags import prefer_compiled_loops
 
 if TYPE_CHECKING:
-    from vegasfluid.dde.adaptive import Bound, History, solve, solve_batch
+    from vegasfluid.dde.adaptive import Bound, History, Reset, solve, solve_batch
 
-_ADAPTIVE = ("Bound", "History", "solve", "solve_batch")
+_ADAPTIVE = ("Bound", "History", "Reset", "solve", "solve_batch")
 
 __all__ = [
     "Bound",
@@ -43,6 +43,7 @@ __all__ = [
     "InitialHistory",
     "Outcome",
     "Project",
+    "Reset",
     "RightHandSide",
     "Solution",
     "check",

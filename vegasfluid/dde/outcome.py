@@ -47,10 +47,12 @@ _MEANINGS = {
     Outcome.LAG_NEGATIVE: "a lag was negative: the history was read in the future",
     Outcome.PAST_NOT_FINITE: "the initial history was not finite",
     Outcome.STEP_UNDERFLOW: "the step became too short to advance the time",
-    Outcome.MAX_STEPS_REACHED: "the largest number of steps was reached; allow more max_steps",
+    Outcome.MAX_STEPS_REACHED: "the largest number of steps was reached; allow more max_steps, "
+    "or declare jumps (guards, jump_ts, past_breaks)",
     Outcome.TIMES_REVERSED: "t1 is before t0, and a delay equation cannot be solved backwards",
     Outcome.START_NOT_FINITE: "the state or its slope was not finite at t0",
-    Outcome.CHATTERING: "bounds or guards changed again and again at one time",
+    Outcome.CHATTERING: "bounds or guards changed again and again at one time: no solution goes "
+    "on, or an effect that stays needs a reset",
     Outcome.START_OUT_OF_BOUNDS: "the state at t0 was outside its bounds",
 }
 

@@ -44,6 +44,9 @@ class Solution(NamedTuple):
     curve: Curve | None = None
     """Dense output; None unless requested by `SaveAt(dense=True)`."""
 
+    event_mask: Any = None
+    """Which conditions of `event` ended the solve: a pytree of bools like its `cond_fn`."""
+
     def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
         """The states y at any times between t0 and t1, from the dense output.
 

@@ -21,7 +21,7 @@ from tests.dde.adaptive.solving import (
     equation,
     stepped,
 )
-from vegasfluid.dde.adaptive.breaking_points import first_breaking_point
+from vegasfluid.dde.adaptive.breaking_points import first_breaking_points
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 
 TSIT5 = diffrax.Tsit5()
@@ -161,7 +161,9 @@ def test_clamps_are_breaking_points_too():
 
 def test_an_overwritten_break_shows_as_soon_as_it_is_needed_and_not_before():
     """With room for four, and break 0 kept for ever: break k is overwritten by break k + 4."""
-    breaks = first_breaking_point(4, CompensatedTime.at(jnp.zeros(1)), jnp.zeros(1))
+    breaks = first_breaking_points(
+        4, CompensatedTime.at(jnp.zeros(1)), jnp.zeros(1), jnp.zeros((0, 1))
+    )
     for count in range(1, 11):
         for passed in range(1, count + 1):
             site = jnp.array([[passed]], jnp.int32)

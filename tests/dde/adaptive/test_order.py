@@ -47,6 +47,8 @@ def names(value):
 @pytest.mark.parametrize(
     ("system", "solver", "family", "coarse", "order"),
     [
+        (EXPONENTIAL, diffrax.Euler(), Family(EXPONENTIAL), 1 / 32, 1),
+        (EXPONENTIAL, diffrax.Heun(), Family(EXPONENTIAL), 1 / 16, 2),
         (EXPONENTIAL, BOSH3, BY_BOSH3, 1 / 8, 3),
         (EXPONENTIAL, TSIT5, AT_STEPS, 1 / 8, 5),
         pytest.param(EXPONENTIAL, DOPRI5, Family(EXPONENTIAL), 1 / 8, 5, marks=SLOW),

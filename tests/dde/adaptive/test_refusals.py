@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vegasfluid import dde
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported
 
 CONSTANT = diffrax.ConstantStepSize()
 
@@ -42,9 +42,7 @@ ALONE = [
     ("dt0", {"dt0": None, "stepsize_controller": CONSTANT}),
     ("solver", {"solver": "Tsit5"}),
     ("solver", {"solver": diffrax.Tsit5}),
-    ("solver", {"solver": diffrax.Kvaerno5()}),
-    ("solver", {"solver": diffrax.Euler()}),
-    ("solver", {"solver": diffrax.Heun()}),
+    ("stepsize_controller", {"solver": diffrax.Euler()}),
     ("stepsize_controller", {"stepsize_controller": diffrax.StepTo(ts=np.linspace(0, 1, 5))}),
     ("stepsize_controller", {"stepsize_controller": None}),
     ("adjoint", {"adjoint": diffrax.DirectAdjoint()}),
@@ -53,6 +51,14 @@ ALONE = [
     ("history_capacity", {"history_capacity": 7}),
     ("history_capacity", {"history_capacity": 64.0}),
     ("history_capacity", {"history_capacity": 2**30}),
+    (
+        "stepsize_controller",
+        {
+            "stepsize_controller": diffrax.ClipStepSizeController(
+                diffrax.PIDController(rtol=1e-3, atol=1e-3), store_rejected_steps=4
+            )
+        },
+    ),
     ("max_steps", {"max_steps": 0}),
     ("max_steps", {"max_steps": None}),
     ("bounds", {"bounds": [(0, 0.0, None)]}),
@@ -112,6 +118,11 @@ def test_solve_batch_rejects(name, change):
     with pytest.raises(InvalidInput) as caught:
         dde.solve_batch(by_lag, diffrax.Bosh3(), *positional, **given)
     refused_in_one_line(caught.value, name)
+
+
+def test_an_implicit_method_is_refused_with_a_remedy():
+    with pytest.raises(Unsupported, match=r"solver Kvaerno5 is not supported: .* more max_steps"):
+        dde.solve(by_lag, diffrax.Kvaerno5(), 0.0, 2.0, None, np.ones(1))
 
 
 def refused_in_one_line(error, name):

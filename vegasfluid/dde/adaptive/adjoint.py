@@ -19,9 +19,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
-from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
-from vegasfluid.dde.adaptive.history_ring import Piece, put_rows
-from vegasfluid.dde.adaptive.loop import Limits, State, blank_entry, integrate
+from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_ring import Piece
+from vegasfluid.dde.adaptive.loop import integrate
+from vegasfluid.dde.adaptive.loop_state import Limits, State
 from vegasfluid.dde.adaptive.problem import Problem, evaluate_rhs
 from vegasfluid.dde.adaptive.replay import (
     EventInputs,
@@ -33,6 +34,14 @@ from vegasfluid.dde.adaptive.replay import (
     repeat_step,
     zero_perturbations,
 )
+from vegasfluid.dde.adaptive.row_cotangents import (
+    ReadCotangents,
+    add_read_cotangents,
+    add_to_row,
+    row_of,
+    split_own_row,
+)
+from vegasfluid.dde.adaptive.start import blank_entry
 from vegasfluid.dde.adaptive.step_size import StepSizeControl
 
 __all__ = ["taped"]
@@ -123,7 +132,7 @@ def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
     return Cotangents(
         row=end.row,
         pieces=pieces,
-        own=_row_of(pieces, end.row),
+        own=row_of(pieces, end.row),
         clock=or_zero(given.node.clock.whole, end.node.clock.whole),
         y=or_zero(given.node.y, end.node.y),
         slope=or_zero(given.node.slope, end.node.slope),
@@ -131,16 +140,10 @@ def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
     )
 
 
-def _row_of(table: Float[Array, "batch rows width"], row: Int32[Array, " batch"]) -> Array:
-    """The row `row` of each instance in a table of shape (batch, rows, width); (width, batch)."""
-    instances = jnp.arange(row.shape[0], dtype=jnp.int32)
-    return table.at[instances, row].get(mode="promise_in_bounds").T
-
-
 def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRow:
     """What the solve recorded of the step in row `number` of each instance; dummies for row 0."""
     n, batch = problem.y0.shape
-    flat = _row_of(end.ring.pieces, number)
+    flat = row_of(end.ring.pieces, number)
     coefficients = flat[3:].reshape(-1, n, batch)
     assert end.tape is not None
     like = blank_entry(problem, end.node)
@@ -190,53 +193,22 @@ def _backward_step(problem: Problem, end: State, state: Cotangents) -> Cotangent
         + at_event.read_cotangents.here
         + read_cotangents.here
     )
-    pieces = _add_read_cotangents(
-        _add_read_cotangents(state.pieces, at_event.read_cotangents), read_cotangents
+    pieces = add_read_cotangents(
+        add_read_cotangents(state.pieces, at_event.read_cotangents), read_cotangents
     )
     to_break = jnp.zeros_like(flat).at[0].set(at_event.break_share)
-    pieces = _add_to_row(pieces, at_event.break_row, to_break)
+    pieces = add_to_row(pieces, at_event.break_row, to_break)
     total = _masked(jax.tree.map(jnp.add, inputs, at_event.inputs), active)
     before = state.row - active.astype(jnp.int32)
     return Cotangents(
         row=before,
         pieces=pieces,
-        own=_row_of(pieces, before),
+        own=row_of(pieces, before),
         clock=state.clock + jnp.where(active, clock, 0.0),
         y=jnp.where(active, begin.y, state.y),
         slope=jnp.where(active, begin.slope, state.slope),
         inputs=jax.tree.map(jnp.add, state.inputs, total),
     )
-
-
-class ReadCotangents(NamedTuple):
-    """The cotangents of the rows that a step read.
-
-    Args:
-        rows: the rows, shape (evaluations, reads, batch).
-        perturbations: their cotangents; 0 for the step's own row.
-        here: the cotangent of the own row's start, shape (batch,).
-    """
-
-    rows: Int32[Array, "evaluations reads batch"]
-    perturbations: ReadPerturbations
-    here: Float[Array, " batch"]
-
-
-def _split_own_row(
-    perturbations: ReadPerturbations, rows: Array, own: Array
-) -> tuple[ReadCotangents, Float[Array, "powers n batch"]]:
-    """The cotangents of the rows read, and those of the coefficients of the step's own piece.
-
-    Takes cotangents of all reads, the rows read, and the own row, shape (batch,).
-    """
-    here = rows == own
-    own_part = jnp.where(here[:, None, None], perturbations.coefficients, 0.0)
-    others = ReadPerturbations(
-        jnp.where(here, 0.0, perturbations.starts),
-        jnp.where(here[:, None, None], 0.0, perturbations.coefficients),
-    )
-    start = jnp.sum(jnp.where(here, perturbations.starts, 0.0), axis=(0, 1))
-    return ReadCotangents(rows, others, start), jnp.sum(own_part, axis=(0, 3))
 
 
 class EventCotangents(NamedTuple):
@@ -278,13 +250,17 @@ def _before_event(
         _, pull, read_rows = jax.vjp(event_outputs, inputs, event_inputs, has_aux=True)
         back, result = pull(jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), after))
         result = jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), result)
-        read_cotangents, own_part = _split_own_row(result.perturbations, read_rows, row.number)
+        read_cotangents, own_part = split_own_row(result.perturbations, read_rows, row.number)
         mode_count = row.entry.landed.reached.shape[0] + row.entry.modes.above.shape[0]
         site = jnp.maximum(row.entry.landed.first - jnp.int32(mode_count), jnp.int32(0))
-        at_break = jnp.take_along_axis(jnp.max(read_rows, axis=0), site[None], axis=0)[0]
+        at_break = jnp.zeros_like(row.number)
+        if reads:
+            at_break = jnp.take_along_axis(jnp.max(read_rows, axis=0), site[None], axis=0)[0]
         coefficients = result.coefficients + own_part
         parts = (result.later, coefficients, result.rate, _masked(back, event), read_cotangents)
-        return EventCotangents(*parts, at_break, result.break_later)
+        since_begin = row.piece.start.since(problem.begin) + row.entry.landed.break_at
+        in_past = since_begin < -problem.time_tolerance
+        return EventCotangents(*parts, at_break, jnp.where(in_past, 0.0, result.break_later))
 
     shapes = jax.eval_shape(cotangents)
     blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
@@ -317,7 +293,7 @@ def _before_step(
     zero_cotangents = jax.tree.map(jnp.zeros_like, out)
 
     def own_part_of(result: Any) -> Array:
-        return _split_own_row(result[1].perturbations, read_rows, row.number)[1]
+        return split_own_row(result[1].perturbations, read_rows, row.number)[1]
 
     first = pull(out)
     own_part = own_part_of(first)
@@ -334,31 +310,7 @@ def _before_step(
         return jax.tree.map(jnp.add, total, more), own_part_of(more), rounds + jnp.int32(1)
 
     total, _, _ = jax.lax.while_loop(continues, again, (first, own_part, jnp.zeros((), jnp.int32)))
-    return (*total, _split_own_row(total[1].perturbations, read_rows, row.number)[0])
-
-
-def _add_read_cotangents(pieces: Array, read_cotangents: ReadCotangents) -> Array:
-    """The cotangents of all pieces, (batch, rows, width), with those of the rows read added."""
-    evaluations, powers, n, reads, batch = read_cotangents.perturbations.coefficients.shape
-    flat = jnp.moveaxis(read_cotangents.perturbations.coefficients, 3, 1).reshape(
-        evaluations * reads, powers * n, batch
-    )
-    starts = read_cotangents.perturbations.starts.reshape(evaluations * reads, 1, batch)
-    zeros = jnp.zeros((evaluations * reads, 2, batch), flat.dtype)
-    cotangents = jnp.concatenate([starts, zeros, flat], axis=1)
-    rows = read_cotangents.rows.reshape(evaluations * reads, batch)
-
-    def add(number: Array, pieces: Array) -> Array:
-        return _add_to_row(pieces, rows[number], cotangents[number])
-
-    return jax.lax.fori_loop(jnp.int32(0), jnp.int32(evaluations * reads), add, pieces)
-
-
-def _add_to_row(
-    pieces: Array, row: Int32[Array, " batch"], more: Float[Array, "width batch"]
-) -> Array:
-    """The cotangents of all pieces, with `more` (width, batch) added to row `row` of each."""
-    return put_rows(pieces, row, (_row_of(pieces, row) + more).T[:, None])
+    return (*total, split_own_row(total[1].perturbations, read_rows, row.number)[0])
 
 
 def _masked(inputs: Any, which: Bool[Array, " batch"]) -> Any:

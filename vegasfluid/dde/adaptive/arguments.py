@@ -10,15 +10,17 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
 from vegasfluid.dde.adaptive.bounds import Bound
+from vegasfluid.dde.adaptive.resets import Reset
 from vegasfluid.errors import InvalidInput
 
 __all__ = [
     "Arguments",
     "TracedArguments",
+    "check_past_breaks",
     "check_saveat",
     "checked_arguments",
     "checked_traced",
@@ -35,14 +37,41 @@ class Arguments(eqx.Module):
     rhs: Callable[..., Array]
     solver: diffrax.AbstractSolver
     initial_history: Callable[..., Array] | None
+    past_breaks: Float[Array, " breaks"]
     bounds: tuple[Bound, ...]
     guards: Callable[..., Array] | None
+    resets: tuple[Reset, ...]
+    event: diffrax.Event | None
     project: Callable[..., Array] | None
     controller: diffrax.AbstractStepSizeController
     adjoint: diffrax.AbstractAdjoint
     history_capacity: int
     max_steps: int
     meter: diffrax.AbstractProgressMeter
+    other_args: PyTree
+    """The leaves of the user's `args` that are no arrays, such as activation functions."""
+
+    def all_args(self, args: PyTree) -> PyTree:
+        """The user's `args`: the array leaves `args` together with `other_args`."""
+        return eqx.combine(args, self.other_args)
+
+    @property
+    def inner_controller(self) -> diffrax.AbstractStepSizeController:
+        """The controller of the error test, without the times at which steps end."""
+        controller = self.controller
+        clips = isinstance(controller, diffrax.ClipStepSizeController)
+        return getattr(controller, "controller", controller) if clips else controller
+
+    def times(self, name: str, dtype: Any) -> Float[Array, " times"]:
+        """The controller's times of this `name`, `step_ts` or `jump_ts`; empty without them."""
+        times = getattr(self.controller, name, None)
+        return jnp.zeros(0, dtype) if times is None else jnp.asarray(times, dtype)
+
+    @property
+    def events(self) -> bool:
+        """Whether an event may occur other than at breaking points."""
+        acting = self.guards is not None or self.event is not None
+        return acting or bool(self.bounds) or bool(self.resets)
 
     @property
     def reverse(self) -> bool:
@@ -66,13 +95,16 @@ class TracedArguments(NamedTuple):
     y0: Float[Array, "*batch n"]
 
 
-def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str, Any]) -> Arguments:
+def checked_arguments(
+    rhs: Callable[..., Array], solver: Any, options: dict[str, Any], other_args: PyTree
+) -> Arguments:
     """The static arguments of `dde.solve`: functions, method, controller and limits.
 
     Args:
         rhs: the right-hand side dy/dt.
         solver: a diffrax solver.
         options: all options of `dde.solve`, by name.
+        other_args: the leaves of `args` that are no arrays; None in the place of arrays.
 
     Raises:
         InvalidInput: for a value of a wrong type or out of range.
@@ -81,17 +113,20 @@ def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str,
         rhs,
         solver,
         options["initial_history"],
+        jnp.asarray(options["past_breaks"], float).ravel(),
         tuple(options["bounds"]),
         options["guards"],
+        tuple(options["resets"]),
+        options["event"],
         options["project"],
         options["stepsize_controller"],
         options["adjoint"],
         options["history_capacity"],
         options["max_steps"],
         options["progress_meter"],
+        other_args,
     )
-    controllers = (diffrax.PIDController, diffrax.ConstantStepSize)
-    _require_type("stepsize_controller", arguments.controller, controllers)
+    _check_controller(arguments)
     adjoints = (diffrax.ForwardMode, diffrax.RecursiveCheckpointAdjoint)
     _require_type("adjoint", arguments.adjoint, adjoints)
     _require_type("progress_meter", arguments.meter, (diffrax.AbstractProgressMeter,))
@@ -100,9 +135,23 @@ def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str,
         value = getattr(arguments, name)
         if not isinstance(value, int) or not least <= value < 2**30:
             raise InvalidInput(OWNER, name, f"a whole number from {least} up", value)
-    for bound in arguments.bounds:
-        _require_type("bounds", bound, (Bound,))
+    for name, kind in (("bounds", Bound), ("resets", Reset)):
+        for each in getattr(arguments, name):
+            _require_type(name, each, (kind,))
+    if arguments.event is not None:
+        _require_type("event", arguments.event, (diffrax.Event,))
     return arguments
+
+
+def _check_controller(arguments: Arguments) -> None:
+    """Raise `InvalidInput` for a step-size controller that delay equations cannot use."""
+    name, controller = "stepsize_controller", arguments.controller
+    types = (diffrax.PIDController, diffrax.ConstantStepSize)
+    _require_type(name, controller, (*types, diffrax.ClipStepSizeController))
+    _require_type(name, arguments.inner_controller, types)
+    if getattr(controller, "store_rejected_steps", None) is not None:
+        given = "ClipStepSizeController(store_rejected_steps=...)"
+        raise InvalidInput(OWNER, name, "without store_rejected_steps, which is for noise", given)
 
 
 def _require_type(name: str, value: Any, types: tuple[type, ...]) -> None:
@@ -149,9 +198,22 @@ def checked_traced(
     return TracedArguments(time("t0", t0), time("t1", t1), first, state)
 
 
+def check_past_breaks(arguments: Arguments, traced: TracedArguments) -> None:
+    """Raise `InvalidInput` unless the breaks of the past are before t0 and increasing.
+
+    Traced ones are not checked.
+    """
+    breaks = arguments.past_breaks
+    if isinstance(breaks, Tracer) or isinstance(traced.t0, Tracer) or not breaks.size:
+        return
+    values = np.asarray(breaks)
+    if np.any(np.diff(values) <= 0) or not np.all(values[-1] < np.asarray(traced.t0)):
+        raise InvalidInput(OWNER, "past_breaks", "increasing, before t0", values.tolist())
+
+
 def require_first_step(arguments: Arguments, traced: TracedArguments) -> None:
     """Raise `InvalidInput` for constant steps without `dt0`, which is their length."""
-    if isinstance(arguments.controller, diffrax.ConstantStepSize) and traced.dt0 is None:
+    if isinstance(arguments.inner_controller, diffrax.ConstantStepSize) and traced.dt0 is None:
         raise InvalidInput(OWNER, "dt0", "given with ConstantStepSize()", None)
 
 

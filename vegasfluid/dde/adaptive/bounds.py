@@ -14,6 +14,7 @@ __all__ = [
     "Modes",
     "bounded_components",
     "bounds_of",
+    "clipped_state",
     "zero_slopes_at_bounds",
 ]
 
@@ -51,10 +52,13 @@ class Modes(NamedTuple):
         at_bound: for each bounded component -1 at its lower bound, 1 at its upper one, 0 between
             them; shape (bounds, *batch).
         above: for each guard whether its indicator is not negative; shape (m, *batch).
+        confined: whether the right-hand side is evaluated with the bounded components clipped to
+            their bounds, because it was not finite outside them; shape (*batch,).
     """
 
     at_bound: Int32[Array, "bounds batch"]
     above: Bool[Array, "m batch"]
+    confined: Bool[Array, "*batch"]
 
 
 def bounds_of(bounds: tuple[Bound, ...], args: PyTree, dtype: Any) -> BoundArrays:
@@ -89,6 +93,23 @@ def bounded_components(values: Float[Array, "n batch"], bounded: tuple[int, ...]
     """
     parts = [values[component] for component in bounded]
     return jnp.stack(parts) if parts else jnp.zeros((0, *values.shape[1:]), values.dtype)
+
+
+def clipped_state(
+    y: Float[Array, "n batch"], bounds: BoundArrays, modes: Modes, bounded: tuple[int, ...]
+) -> Float[Array, "n batch"]:
+    """The state y, with the bounded components clipped to their bounds where `modes.confined`.
+
+    Args:
+        y: state, shape (n, *batch).
+        bounds: bounds of the bounded components.
+        modes: says which instances are confined.
+        bounded: indices of the bounded components.
+    """
+    for number, component in enumerate(bounded):
+        inside = jnp.clip(y[component], bounds.lower[number], bounds.upper[number])
+        y = y.at[component].set(jnp.where(modes.confined, inside, y[component]))
+    return y
 
 
 def zero_slopes_at_bounds(

@@ -24,7 +24,7 @@ __all__ = [
     "ActiveBreaks",
     "ActiveInterval",
     "BreakingPoints",
-    "first_breaking_point",
+    "first_breaking_points",
     "updated_active_breaks",
 ]
 
@@ -66,17 +66,20 @@ class ActiveBreaks(NamedTuple):
 class BreakingPoints(NamedTuple):
     """The latest breaks of each instance; break k is in slot k modulo slots, a power of two.
 
-    Break 0, at t0, has a separate slot after these and is never overwritten.
+    The breaks before t0 and the one at t0 come first. They have separate slots after the others
+    and are never overwritten.
 
     Args:
-        times: times of the breaks, shape (slots + 1, batch).
-        levels: number of continuous derivatives of y at each break, shape (slots + 1, batch).
+        times: times of the breaks, shape (slots + permanent, batch).
+        levels: number of continuous derivatives of y at each break, likewise.
         count: number of breaks so far, shape (batch,).
+        early: number of the break at t0, so also of the breaks before t0; shape ().
     """
 
     times: CompensatedTime
     levels: Float[Array, "rows batch"]
     count: Int32[Array, " batch"]
+    early: Int32[Array, ""]
 
     def added(
         self, which: Bool[Array, " batch"], time: CompensatedTime, level: Float[Array, " batch"]
@@ -95,7 +98,8 @@ class BreakingPoints(NamedTuple):
             return jnp.where(here, new, old)
 
         times = jax.tree.map(put, time, self.times)
-        return BreakingPoints(times, put(level, self.levels), self.count + which.astype(jnp.int32))
+        count = self.count + which.astype(jnp.int32)
+        return BreakingPoints(times, put(level, self.levels), count, self.early)
 
     def overflow(self, passed: Int32[Array, "sites batch"]) -> Bool[Array, " batch"]:
         """Which instances have a site next to a break that has been overwritten; shape (batch,).
@@ -104,7 +108,7 @@ class BreakingPoints(NamedTuple):
             passed: number of breaks that each site (lookup of the history) has passed.
         """
         one = jnp.int32(1)
-        oldest = jnp.maximum(passed - one, one)
+        oldest = jnp.maximum(passed - one, self.early + one)
         return jnp.any((passed > 0) & (self.count - oldest > self._slots), axis=0)
 
     def active_breaks(self, passed: Int32[Array, "sites batch"]) -> ActiveBreaks:
@@ -120,12 +124,13 @@ class BreakingPoints(NamedTuple):
 
     @property
     def _slots(self) -> Int32[Array, ""]:
-        """Number of slots for breaks, without that of break 0; a power of two."""
-        return jnp.int32(self.levels.shape[0] - 1)
+        """Number of slots for breaks after t0; a power of two."""
+        return jnp.int32(self.levels.shape[0] - 1) - self.early
 
     def _slot(self, number: Array) -> Array:
-        """The slot in which the break of this number is: the last one for break 0."""
-        return jnp.where(number == 0, self._slots, number & (self._slots - jnp.int32(1)))
+        """The slot in which the break of this number is; those up to t0 are in the last ones."""
+        slots = self._slots
+        return jnp.where(number <= self.early, slots + number, number & (slots - jnp.int32(1)))
 
     def _level(self, number: Int32[Array, "sites batch"]) -> Float[Array, "sites batch"]:
         """Number of continuous derivatives of y at the breaks of these numbers."""
@@ -137,23 +142,30 @@ class BreakingPoints(NamedTuple):
         return jax.tree.map(lambda part: jnp.take_along_axis(part, slot, axis=0), self.times)
 
 
-def first_breaking_point(
-    slots: int, begin: CompensatedTime, level: Float[Array, " batch"]
+def first_breaking_points(
+    slots: int,
+    begin: CompensatedTime,
+    level: Float[Array, " batch"],
+    before: Float[Array, "breaks batch"],
 ) -> BreakingPoints:
-    """The breaking points (times at which a derivative of y jumps) of a batch at t0: t0 only.
+    """The breaking points (times at which a derivative of y jumps) of a batch at t0.
 
     Args:
         slots: number of later breaks that can be kept, a power of two.
         begin: t0 of each instance.
         level: number of continuous derivatives of y at t0, -1 where y itself jumps; (batch,).
+        before: times before t0 at which the initial history may jump, increasing.
     """
     empty = jnp.zeros((slots, level.shape[0]), level.dtype)
 
-    def column(first: Array) -> Array:
-        return jnp.concatenate([empty, first[None]])
+    def column(early: Array, first: Array) -> Array:
+        return jnp.concatenate([empty, early, first[None]])
 
-    times = jax.tree.map(column, begin)
-    return BreakingPoints(times, column(level), jnp.ones(level.shape, jnp.int32))
+    early = before.shape[0]
+    times = jax.tree.map(column, CompensatedTime.at(before), begin)
+    levels = column(jnp.full_like(before, -1.0), level)
+    count = jnp.full(level.shape, early + 1, jnp.int32)
+    return BreakingPoints(times, levels, count, jnp.int32(early))
 
 
 def updated_active_breaks(

@@ -14,16 +14,19 @@ from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments, save_t
 from vegasfluid.dde.adaptive.bounds import bounds_of
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.dense_output import DensePieces
-from vegasfluid.dde.adaptive.loop import Limits, State, integrate
+from vegasfluid.dde.adaptive.indicators import event_directions, event_mask, indicators
+from vegasfluid.dde.adaptive.loop import integrate
+from vegasfluid.dde.adaptive.loop_state import Limits, State
 from vegasfluid.dde.adaptive.method import method_of
-from vegasfluid.dde.adaptive.problem import Equation, Problem
+from vegasfluid.dde.adaptive.problem import Equation, Problem, Times
+from vegasfluid.dde.adaptive.resets import Reset
 from vegasfluid.dde.adaptive.save_times import Saved
 from vegasfluid.dde.adaptive.step_size import StepSizeControl
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["solve_dde"]
+__all__ = ["ROWS_PER_BREAK", "solve_dde"]
 
 ROWS_PER_BREAK = 4
 """Rows of the history for each breaking point that is kept (chosen)."""
@@ -45,8 +48,11 @@ def solve_dde(
         Save times (batch, m), states there (batch, m, n), outcomes and numbers of steps (batch,).
     """
     problem = build_problem(arguments, traced, args, guards)
-    constant = isinstance(arguments.controller, diffrax.ConstantStepSize)
-    controller = None if constant else arguments.controller
+    constant = isinstance(arguments.inner_controller, diffrax.ConstantStepSize)
+    if not constant and not any(problem.equation.method.error):
+        given = f"PIDController with {type(arguments.solver).__name__}(), which estimates no error"
+        raise InvalidInput("dde.solve", "stepsize_controller", "ConstantStepSize()", given)
+    controller = None if constant else arguments.inner_controller
     control = StepSizeControl(controller, traced.dt0, problem.equation.method.order)
     steps = saveat.subs is not None and saveat.subs.steps
     whole = saveat.dense or steps or arguments.reverse
@@ -60,11 +66,12 @@ def solve_dde(
     else:
         end = integrate(problem, control, limits, times)
     curve = dense_pieces(problem, end) if saveat.dense else None
-    ts, ys = _saved(saveat, traced, args, end, times, arguments.max_steps)
+    ts, ys = _saved(arguments, saveat, traced, args, end, times)
     fine = end.outcome == jnp.int32(Outcome.SUCCESS)
     stats = {"steps": end.steps, "rejected": end.rejected, "events": end.landed}
     time = jnp.where(fine, jnp.nan, end.node.clock.plain())
-    return Solution(ts, ys, end.outcome, time, stats, curve)
+    mask = event_mask(arguments.event, end.ended.T)
+    return Solution(ts, ys, end.outcome, time, stats, curve, mask)
 
 
 def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
@@ -115,16 +122,24 @@ def build_problem(
     if len(set(bounded)) < len(bounded):
         raise InvalidInput("dde.solve", "bounds", "of different components", bounded)
     bounds = jax.vmap(
-        lambda instance_args: bounds_of(arguments.bounds, instance_args, dtype),
+        lambda instance: bounds_of(arguments.bounds, arguments.all_args(instance), dtype),
         out_axes=-1,
         axis_size=traced.y0.shape[0],
     )(args)
     latest = jnp.maximum(jnp.abs(traced.t0), jnp.abs(traced.t1))
     time_tolerance = 16 * float(jnp.finfo(dtype).eps) * jax.lax.stop_gradient(latest)
     begin, equation = CompensatedTime.at(traced.t0), equation_of(arguments, bounded, guards)
-    return Problem(
-        equation, (args, traced.y0), traced.y0.T, begin, traced.t1, bounds, time_tolerance
-    )
+    inputs = ((args, traced.y0), traced.y0.T, begin, traced.t1, bounds, time_tolerance)
+    return Problem(equation, *inputs, _times(arguments, traced))
+
+
+def _times(arguments: Arguments, traced: TracedArguments) -> Times:
+    """The times that steps do not step over, the batch axis last."""
+    batch, dtype = traced.y0.shape[0], traced.y0.dtype
+    jumps = arguments.times("jump_ts", dtype)
+    stops = jax.lax.stop_gradient(jnp.concatenate([jumps, arguments.times("step_ts", dtype)]))
+    parts = (jumps, stops, arguments.past_breaks.astype(dtype))
+    return Times(*(jnp.broadcast_to(part[:, None], (*part.shape, batch)) for part in parts))
 
 
 def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> Equation:
@@ -133,31 +148,41 @@ def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> 
     Args:
         arguments: static arguments of `solve`: functions and method.
         bounded: indices of the bounded components.
-        guards: number of guards.
+        guards: number of guards whose signs `rhs` takes.
     """
+    full = arguments.all_args
 
     def rhs(t: Array, y: Array, history: Any, args: tuple[PyTree, Array], *above: Array) -> Array:
-        return arguments.rhs(t, y, history, args[0], *above)
+        return arguments.rhs(t, y, history, full(args[0]), *above)
 
     def initial_history(s: Array, args: tuple[PyTree, Array]) -> Array:
         if arguments.initial_history is None:
             return args[1]
-        return arguments.initial_history(s, args[0])
+        return arguments.initial_history(s, full(args[0]))
 
     def guard(t: Array, y: Array, history: Any, args: tuple[PyTree, Array]) -> Array:
-        assert arguments.guards is not None
-        return arguments.guards(t, y, history, args[0])
+        return indicators(arguments, t, y, history, full(args[0]))
 
     def project(y: Array, args: tuple[PyTree, Array]) -> Array:
         assert arguments.project is not None
-        return arguments.project(y, args[0])
+        return arguments.project(y, full(args[0]))
 
+    def effect(reset: Reset) -> Reset:
+        return reset._replace(effect=lambda t, y, args: reset.effect(t, y, full(args[0])))
+
+    resets = tuple(effect(reset) for reset in arguments.resets)
+    directions, jumps = event_directions(arguments.event), arguments.times("jump_ts", float)
+    own = guards + len(resets) + len(directions)
     return Equation(
         rhs=rhs,
         initial_history=initial_history,
-        guards=None if arguments.guards is None else guard,
+        guards=guard if own else None,
+        signs_of_rhs=None if arguments.guards is None else guards,
+        resets=resets,
+        event_directions=directions,
+        jump_count=jumps.shape[0],
         project=None if arguments.project is None else project,
-        guard_count=guards,
+        guard_count=own + jumps.shape[0],
         bounded=bounded,
         method=method_of(arguments.solver),
     )
@@ -169,22 +194,22 @@ def _power_of_two(least: int) -> int:
 
 
 def _saved(
+    arguments: Arguments,
     saveat: diffrax.SaveAt,
     traced: TracedArguments,
     args: PyTree,
     end: State,
     times: Array,
-    limit: int,
 ) -> tuple[Array, Any]:
     """The saved times, shape (batch, m), and `saveat.fn` of the states there, the batch first.
 
     Args:
+        arguments: static arguments of `solve`.
         saveat: what to save: the state at t0, t1, `times` or the ends of steps.
         traced: t0, t1 and the states at t0.
         args: the user's arguments, passed to `saveat.fn`; the batch axis first.
         end: the loop's state after the solve.
         times: save times, shape (m,).
-        limit: largest number of steps, for which times are reserved if steps are saved.
     """
     subs, batch = saveat.subs, traced.y0.shape[0]
     if subs is None:
@@ -193,15 +218,21 @@ def _saved(
     if subs.t0:
         parts.append((traced.t0[:, None], traced.y0[:, None]))
     if subs.steps:
-        parts.append(_steps(end, subs.steps, limit))
+        parts.append(_steps(end, subs.steps, arguments.max_steps))
     elif times.size:
         parts.append((jnp.broadcast_to(times, (batch, times.size)), end.saved.ys[:, : times.size]))
     if subs.t1 and not subs.steps:
         success = (end.outcome == jnp.int32(Outcome.SUCCESS))[:, None]
-        parts.append((traced.t1[:, None], jnp.where(success, end.node.y.T, jnp.nan)[:, None]))
+        ended = jnp.any(end.ended, axis=0)
+        t1 = jnp.where(ended, end.node.clock.plain(), traced.t1)
+        parts.append((t1[:, None], jnp.where(success, end.node.y.T, jnp.nan)[:, None]))
     ts = jnp.concatenate([part[0] for part in parts], axis=1)
     ys = jnp.concatenate([part[1] for part in parts], axis=1)
-    over_time = jax.vmap(subs.fn, in_axes=(0, 0, None))
+
+    def value(t: Array, y: Array, args: PyTree) -> Any:
+        return subs.fn(t, y, arguments.all_args(args))
+
+    over_time = jax.vmap(value, in_axes=(0, 0, None))
     return ts, jax.vmap(over_time)(ts, ys, args)
 
 

@@ -75,6 +75,8 @@ class History:
         time_tolerance: rounding error of a time.
         interval: the active interval of each site; None: not known yet.
         previous_step: length of the last step.
+        past_breaks: whether there are breaking points before t0. Then the initial history is
+            evaluated between two of them only, and continued linearly beyond.
     """
 
     def __init__(
@@ -87,6 +89,8 @@ class History:
         time_tolerance: Float[Array, ""],
         interval: ActiveInterval | None,
         previous_step: Float[Array, ""],
+        *,
+        past_breaks: bool = False,
     ) -> None:
         self._track, self._now, self._point = track, now, point
         self._initial_history = jnp.vectorize(initial_history, signature="()->(n)")
@@ -95,7 +99,7 @@ class History:
             interval,
             previous_step,
         )
-        self._first = begin.since(now)
+        self._first, self._past_breaks = begin.since(now), past_breaks
         self.read_times: list[Float[Array, " _"]] = []
         """For each call, the times read, relative to `now`."""
         self.rows: list[Int32[Array, " _"]] = []
@@ -148,18 +152,28 @@ class History:
             piece = piece._replace(coefficients=piece.coefficients + added)
         interpolated = piece.at(offset - began)
         before = clipped < self._first
-        initial_history = self._before(jnp.where(before, offset, self._first))
+        initial_history = self._before(jnp.where(before, offset, self._first), clipped)
         lost = (row == self._track.oldest) & (began > clipped + 2 * self._time_tolerance) & ~before
         self._record(offset, row, lost, within, before, initial_history)
         return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
 
-    def _before(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+    def _before(
+        self, offset: Float[Array, "*lags"], clipped: Float[Array, "*lags"]
+    ) -> Float[Array, "*lags n"]:
         """The initial history at times `offset` after the step's start, shape (..., n).
 
-        For times after t0 it is the function's extrapolation if that is finite, else y(t0).
+        For times after t0 it is the function's extrapolation if that is finite, else y(t0). With
+        breaking points before t0 it is continued linearly beyond the times `clipped`, which are
+        between two of them.
         """
         value = self._initial_history(self._now.whole + jax.lax.stop_gradient(offset))
         finite = jnp.all(jnp.isfinite(value), axis=-1)
+        if self._past_breaks:
+            near_begin = clipped > self._first - 2.5 * self._time_tolerance
+            inside = jax.lax.stop_gradient(jnp.where(near_begin & finite, offset, clipped))
+            at = self._now.whole + inside
+            value, slope = jax.jvp(self._initial_history, (at,), (jnp.ones_like(at),))
+            return value + slope * (offset - inside)[..., None]
         before = jnp.minimum(offset, self._first)
         return self._initial_history(self._now.whole + jnp.where(finite, offset, before))
 

@@ -7,45 +7,25 @@ were read before it is written, XLA would copy it in every iteration.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import diffrax
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_slopes_at_bounds
-from vegasfluid.dde.adaptive.breaking_points import (
-    BreakingPoints,
-    first_breaking_point,
-    updated_active_breaks,
-)
-from vegasfluid.dde.adaptive.events import (
-    HistoryReads,
-    StartValues,
-    find_crossings,
-    mode_indicators,
-)
-from vegasfluid.dde.adaptive.history import EvaluationPoint
-from vegasfluid.dde.adaptive.history_ring import Piece, Ring, empty_ring
-from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
-from vegasfluid.dde.adaptive.save_times import Saved, empty_saved, save_passed
-from vegasfluid.dde.adaptive.step import StepStart, Trial, attempt, initial_piece
-from vegasfluid.dde.adaptive.step_result import (
-    END_TOLERANCE,
-    AttemptedStep,
-    EventRecord,
-    Node,
-    StepResult,
-    active_bounds,
-    pick,
-    resolve_step,
-)
+from vegasfluid.dde.adaptive.events import find_crossings
+from vegasfluid.dde.adaptive.loop_state import Limits, State
+from vegasfluid.dde.adaptive.node import AttemptedStep, Node, pick
+from vegasfluid.dde.adaptive.problem import Problem, StepContext
+from vegasfluid.dde.adaptive.save_times import save_passed
+from vegasfluid.dde.adaptive.start import initial_state
+from vegasfluid.dde.adaptive.step import StepStart, Trial, attempt
+from vegasfluid.dde.adaptive.step_result import END_TOLERANCE, StepResult, resolve_step
 from vegasfluid.dde.adaptive.step_size import StepDecision, StepSizeControl
-from vegasfluid.dde.adaptive.tape import Entry, Tape, empty_tape
+from vegasfluid.dde.adaptive.tape import Entry
 from vegasfluid.dde.outcome import Outcome
 
-__all__ = ["Limits", "State", "blank_entry", "integrate"]
+__all__ = ["integrate"]
 
 ITERATION_WORTHWHILE = 4
 """A step shorter than this many shortest lags is cut to the lag; longer ones are worth the
@@ -57,66 +37,6 @@ VANISHING_LAG = 1e-4
 """With bounds or guards, lags shorter than this fraction of t1 - t0 do not limit the step."""
 MAX_CHATTER = 16
 """Consecutive events at one time beyond which a solve fails with CHATTERING (chosen)."""
-
-
-class Limits(NamedTuple):
-    """Static sizes and limits of a solve.
-
-    Args:
-        rows: number of pieces in the ring; a power of two, or more than there can be steps.
-        breaks: number of breaking points kept, a power of two.
-        max_steps: largest number of attempted steps.
-        meter: progress meter.
-        taped: whether to record the tape for the reverse pass.
-    """
-
-    rows: int
-    breaks: int
-    max_steps: int
-    meter: diffrax.AbstractProgressMeter
-    taped: bool = False
-
-
-class State(NamedTuple):
-    """The loop's state.
-
-    Args:
-        ring: the pieces before `row`.
-        row: row of the newest piece of each instance, shape (batch,).
-        piece: the newest pieces, not yet in the ring.
-        breaks: all breaking points so far.
-        node: time and state of each instance.
-        step: length of the next step, shape (batch,).
-        uncut_step: its length before it was shortened for an event, else 0; shape (batch,).
-        control: state of the step-size controller.
-        outcome: an `Outcome`, shape (batch,).
-        chatter_count: consecutive events at the present time, shape (batch,).
-        saved: the solution at the save times so far.
-        flushed: the row up to which save times have been evaluated, shape (batch,).
-        steps: number of accepted steps, shape (batch,).
-        rejected: number of rejected attempts, shape (batch,).
-        landed: number of steps that ended at an event, shape (batch,).
-        attempts: number of iterations of the loop.
-        tape: the tape for the reverse pass; None without one.
-    """
-
-    ring: Ring
-    row: Int32[Array, " batch"]
-    piece: Piece
-    breaks: BreakingPoints
-    node: Node
-    step: Float[Array, " batch"]
-    uncut_step: Float[Array, " batch"]
-    control: Any
-    outcome: Int32[Array, " batch"]
-    chatter_count: Int32[Array, " batch"]
-    saved: Saved
-    flushed: Int32[Array, " batch"]
-    steps: Int32[Array, " batch"]
-    rejected: Int32[Array, " batch"]
-    landed: Int32[Array, " batch"]
-    attempts: Int32[Array, ""]
-    tape: Tape | None
 
 
 def integrate(problem: Problem, control: StepSizeControl, limits: Limits, times: Array) -> State:
@@ -139,7 +59,7 @@ def integrate(problem: Problem, control: StepSizeControl, limits: Limits, times:
         state = _advance(problem, control, times, carry[0])
         return state, limits.meter.step(carry[1], _progress(problem, state))
 
-    initial = (_begin(problem, control, limits, times), limits.meter.init())
+    initial = (initial_state(problem, control, limits, times), limits.meter.init())
     end, meter = jax.lax.while_loop(lambda carry: continues(carry[0]), body, initial)
     limits.meter.close(meter)
     ring = end.ring.write(end.row, end.piece)
@@ -160,124 +80,7 @@ def _progress(problem: Problem, state: State) -> Float[Array, ""]:
 def _active(problem: Problem, state: State) -> Bool[Array, " batch"]:
     """Which instances have neither failed nor reached t1, shape (batch,)."""
     fine = state.outcome == jnp.int32(Outcome.SUCCESS)
-    return fine & (state.node.clock.until(problem.end) > 0)
-
-
-def _begin(problem: Problem, control: StepSizeControl, limits: Limits, times: Array) -> State:
-    """The loop's state at t0: y0, its slope, the initial history and the first step's length."""
-    batch = problem.y0.shape[1]
-    zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
-    empty = initial_piece(problem, jnp.zeros_like(problem.y0))
-    ring = empty_ring(limits.rows, empty).write(none, empty)
-    context = StepContext(ring, none, problem.begin, no_modes(problem), zero)
-    slope, evaluation, modes = start(problem, context, empty)
-    context = context._replace(modes=modes)
-    breaks = first_breaking_point(limits.breaks, problem.begin, _smoothness(problem))
-    nowhere = jnp.zeros(evaluation.read_times.shape, jnp.int32)
-    active_breaks = updated_active_breaks(
-        breaks, nowhere, problem.begin, evaluation.read_times, 2 * problem.time_tolerance
-    )
-    indicators = mode_indicators(problem, modes, problem.y0, evaluation)
-    unknown = jnp.full_like(indicators, jnp.inf)
-    start_values = StartValues(
-        HistoryReads(evaluation.read_times, evaluation.rows), indicators, unknown, active_breaks
-    )
-    node = Node(problem.begin, problem.y0, slope, evaluation.free, start_values, modes)
-    piece = initial_piece(problem, slope)
-    step, controller_state = control.begin(problem, context, piece)
-    outcome = _start_outcome(problem, slope, evaluation)
-    return State(
-        ring=ring,
-        row=none,
-        piece=piece,
-        breaks=breaks,
-        node=node,
-        step=step,
-        uncut_step=zero,
-        control=controller_state,
-        outcome=outcome,
-        chatter_count=none,
-        saved=empty_saved(problem, times),
-        flushed=none,
-        steps=none,
-        rejected=none,
-        landed=none,
-        attempts=jnp.zeros((), jnp.int32),
-        tape=empty_tape(limits.rows, blank_entry(problem, node)) if limits.taped else None,
-    )
-
-
-def blank_entry(problem: Problem, node: Node) -> Entry:
-    """A tape entry of a step of length zero of each instance, for the shapes of the tape."""
-    zero, interval = (
-        jnp.zeros_like(problem.end),
-        node.start_values.active_breaks.interval(node.clock),
-    )
-    false, no_event = zero > 0, EventRecord.nothing(problem)
-    return Entry(
-        zero, false, node.modes, interval, node.start_values.read_times.rows, false, zero, no_event
-    )
-
-
-def _smoothness(problem: Problem) -> Float[Array, " batch"]:
-    """Number of continuous derivatives of y at t0: 0, or -1 where y itself jumps there."""
-    initial_history = jax.vmap(problem.equation.initial_history, in_axes=(-1, 0), out_axes=-1)
-    before = initial_history(problem.begin.plain(), problem.args)
-    jumps = jnp.any(before != problem.y0, axis=0)
-    return jnp.where(jumps, -1.0, 0.0).astype(problem.y0.dtype)
-
-
-def _start_outcome(
-    problem: Problem, slope: Array, evaluation: Evaluation
-) -> Int32[Array, " batch"]:
-    """The outcome at t0, shape (batch,): SUCCESS, or the first fault of the initial values.
-
-    Args:
-        problem: the batch: states at t0, bounds, t0 and t1.
-        slope: dy/dt at t0, shape (n, batch).
-        evaluation: the right-hand side at t0 with the faults of its history reads.
-    """
-    values, (lower, upper) = (
-        bounded_components(problem.y0, problem.equation.bounded),
-        problem.bounds,
-    )
-    faults = (
-        (Outcome.TIMES_REVERSED, problem.begin.until(problem.end) < 0),
-        (Outcome.START_NOT_FINITE, ~jnp.all(jnp.isfinite(problem.y0), axis=0)),
-        (Outcome.START_OUT_OF_BOUNDS, jnp.any((values < lower) | (values > upper), axis=0)),
-    )
-    outcome = evaluation.fault
-    finite = jnp.all(jnp.isfinite(slope), axis=0) | (outcome != jnp.int32(Outcome.SUCCESS))
-    outcome = jnp.where(finite, outcome, jnp.int32(Outcome.START_NOT_FINITE))
-    for fault, result in reversed(faults):
-        outcome = jnp.where(result, jnp.int32(fault), outcome)
-    return outcome
-
-
-def start(problem: Problem, context: StepContext, piece: Piece) -> tuple[Array, Evaluation, Modes]:
-    """The slope dy/dt at t0, shape (n, batch), the right-hand side's evaluation, and the modes.
-
-    Modes are the active bounds and the signs of the guards. `piece` is read for times after t0.
-    """
-    zero = jnp.zeros(problem.y0.shape[1], problem.y0.dtype)
-    point = EvaluationPoint(zero, problem.y0, piece, arriving=False)
-    if problem.equation.guard_count:
-        evaluation = evaluate_rhs(problem, context, point, with_guards=True)
-        context = context._replace(modes=context.modes._replace(above=evaluation.indicators >= 0))
-    evaluation = evaluate_rhs(problem, context, point, with_guards=True)
-    modes = context.modes._replace(at_bound=active_bounds(problem, problem.y0, evaluation.free))
-    return (
-        zero_slopes_at_bounds(evaluation.slope, modes, problem.equation.bounded),
-        evaluation,
-        modes,
-    )
-
-
-def no_modes(problem: Problem) -> Modes:
-    """Modes of a batch without active bounds and with all guards not negative."""
-    batch, guards = problem.y0.shape[1], problem.equation.guard_count
-    at_bound = jnp.zeros((len(problem.equation.bounded), batch), jnp.int32)
-    return Modes(at_bound, jnp.ones((guards, batch), bool))
+    return fine & (state.node.clock.until(problem.end) > 0) & ~jnp.any(state.ended, axis=0)
 
 
 def _advance(problem: Problem, control: StepSizeControl, times: Array, state: State) -> State:
@@ -298,6 +101,7 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
     fine = active & (trial.fault == jnp.int32(Outcome.SUCCESS))
     attempted = AttemptedStep(trial, step, fine & decision.keep, node)
     result = resolve_step(problem, context, attempted, crossings, state.breaks)
+    node, again = _confined(problem, node, trial, result, active)
     outcome, chatter_count = _outcome(problem, state, trial, decision, result, active)
     near = node.start_values.read_times.rows
     entry = Entry(
@@ -312,11 +116,11 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
         piece=pick(result.keep, trial.piece, state.piece),
         breaks=result.breaks,
         node=pick(result.keep, result.node, node),
-        step=jnp.where(active, _next_step(state, decision, result), state.step),
+        step=jnp.where(active & ~again, _next_step(state, decision, result), state.step),
         uncut_step=jnp.where(
             result.again > 0, decision.step, jnp.where(result.keep, 0.0, state.uncut_step)
         ),
-        control=pick(active, decision.controller_state, state.control),
+        control=pick(active & ~again, decision.controller_state, state.control),
         outcome=outcome,
         chatter_count=chatter_count,
         saved=saved,
@@ -324,9 +128,26 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
         steps=state.steps + result.keep.astype(count),
         rejected=state.rejected + (active & ~result.keep).astype(count),
         landed=state.landed + (result.keep & result.event).astype(count),
+        ended=state.ended | (result.landed.ended & result.keep & result.event),
         attempts=state.attempts + count(1),
         tape=None if state.tape is None else state.tape.write(state.row + count(1), entry),
     )
+
+
+def _confined(
+    problem: Problem, node: Node, trial: Trial, result: StepResult, active: Array
+) -> tuple[Node, Bool[Array, " batch"]]:
+    """The node at a step's start with the instances confined to their bounds that must be.
+
+    These are the ones whose right-hand side was not finite in the attempt, perhaps because a stage
+    was beyond a bound: they repeat the step. Takes the attempt, its result and the instances that
+    have not ended; returns also which of them are newly confined.
+    """
+    if not problem.equation.bounded:
+        return node, jnp.zeros_like(active)
+    finite = jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.end.slope), axis=0)
+    again = active & ~result.keep & ~finite & ~node.modes.confined
+    return node._replace(modes=node.modes._replace(confined=node.modes.confined | again)), again
 
 
 def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Array]:
@@ -345,6 +166,10 @@ def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Ar
         shortest = LAG_MARGIN * shortest
         near = shortest > VANISHING_LAG * problem.begin.until(problem.end)
     step = jnp.where(near, jnp.minimum(state.step, shortest), state.step)
+    ahead = state.node.clock.until(problem.times.stops)
+    ahead = jnp.where(ahead > 4 * problem.time_tolerance, ahead, jnp.inf)
+    ahead = jnp.min(ahead, axis=0, initial=jnp.inf)
+    step = jnp.where(step >= ahead * (1 - END_TOLERANCE), ahead, step)
     left = state.node.clock.until(problem.end)
     last = step >= left * (1 - END_TOLERANCE)
     step = jnp.where(last, left, jax.lax.stop_gradient(step))

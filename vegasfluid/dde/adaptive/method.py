@@ -1,7 +1,8 @@
 """An explicit Runge-Kutta method: its tableau and its dense output as polynomials.
 
-Both are taken from a diffrax solver. So each explicit diffrax solver whose last stage is the first
-one of the next step (FSAL: Bosh3, Tsit5, Dopri5, ...) integrates delay equations too.
+Both are taken from a diffrax solver. The last stage has to be the first one of the next step (FSAL:
+Bosh3, Tsit5, Dopri5, ...). Other methods (Euler, Heun, Midpoint, Ralston) get it as one more stage,
+which costs nothing, and the cubic Hermite polynomial as dense output.
 
 Sources: P. Bogacki and L. Shampine, Appl. Math. Lett. 2(4), 1989 (Bosh3); J. Dormand and P.
 Prince, J. Comput. Appl. Math. 6(1), 1980 (Dopri5); C. Tsitouras, Comput. Math. Appl. 62(2), 2011
@@ -18,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported
 
 __all__ = ["Method", "method_of"]
 
@@ -36,7 +37,8 @@ class Method(NamedTuple):
     Args:
         stages: for each stage from the second on, the weights of the slopes before it.
         times: for each stage from the second on, its time as a fraction of the step.
-        error: weights of the slopes in the error estimate, one for each stage.
+        error: weights of the slopes in the error estimate, one for each stage; all zero for a
+            method without one.
         dense: for each power u, u^2, ... of the fraction of the step that has passed, the weights
             of the slopes in its coefficient.
         order: order of the solution.
@@ -54,23 +56,56 @@ def method_of(solver: Any) -> Method:
     """The Runge-Kutta method of a diffrax solver: its tableau and its dense output as polynomials.
 
     Raises:
-        InvalidInput: where the solver is not explicit, has no error estimate, or its last stage is
-            not the first of the next step.
+        Unsupported: where the solver is not an explicit Runge-Kutta method.
 
     >>> method_of(diffrax.Bosh3()).times, len(method_of(diffrax.Tsit5()).dense)
     ((0.5, 0.75, 1.0), 4)
+    >>> method_of(diffrax.Heun()).stages
+    ((1.0,), (0.5, 0.5))
     """
-    explicit = isinstance(solver, diffrax.AbstractERK)
-    tableau: Any = getattr(solver, "tableau", None)
-    if not explicit or not tableau.fsal or not np.any(tableau.b_error):
-        allowed = "an explicit diffrax solver like Bosh3(), Tsit5() or Dopri5()"
-        raise InvalidInput("dde.solve", "solver", allowed, type(solver).__name__)
+    if isinstance(solver, diffrax.Euler):
+        return _with_last_stage([], (), (1.0,), (0.0,), 1)
+    if not isinstance(solver, diffrax.AbstractERK):
+        reason = (
+            "with delays, bounds or events the methods are explicit Runge-Kutta ones, such as "
+            "Bosh3(), Tsit5() or Dopri8(); a stiff equation needs more max_steps"
+        )
+        raise Unsupported("dde.solve", f"solver {type(solver).__name__}", reason)
+    tableau: Any = solver.tableau
     order: Any = solver.order(None)  # pyright: ignore[reportArgumentType]
+    if not tableau.fsal:
+        rows = [_floats(row) for row in tableau.a_lower]
+        weights = (_floats(tableau.b_sol), _floats(tableau.b_error))
+        return _with_last_stage(rows, _floats(tableau.c), *weights, order)
     return Method(
         stages=tuple(_floats(row) for row in tableau.a_lower),
         times=_floats(tableau.c),
         error=_floats(tableau.b_error),
         dense=_dense_weights(solver),
+        order=order,
+    )
+
+
+def _with_last_stage(
+    rows: list[Weights], times: Weights, weights: Weights, error: Weights, order: int
+) -> Method:
+    """A method with the slope at the end of the step as one more stage, and Hermite dense output.
+
+    Args:
+        rows: for each stage from the second on, the weights of the slopes before it.
+        times: their times as fractions of the step.
+        weights: the weights of the slopes in the solution.
+        error: those in the error estimate.
+        order: order of the solution.
+    """
+    solution, start, end = np.zeros((3, len(weights) + 1))
+    solution[:-1], start[0], end[-1] = weights, 1.0, 1.0
+    dense = (start, 3 * solution - 2 * start - end, start + end - 2 * solution)
+    return Method(
+        stages=(*rows, weights),
+        times=(*times, 1.0),
+        error=(*error, 0.0),
+        dense=tuple(_floats(row) for row in dense),
         order=order,
     )
 

@@ -81,7 +81,7 @@ def solve_ode(
     """
 
     def field(t: Any, y: Any, args: Any) -> Any:
-        return arguments.rhs(t, y, RecordingHistory(y), args)
+        return arguments.rhs(t, y, RecordingHistory(y), arguments.all_args(args))
 
     def one(traced: TracedArguments, args: PyTree) -> Any:
         """The diffrax solution of one instance; t0 only if t1 is before it."""

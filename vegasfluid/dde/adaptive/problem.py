@@ -14,6 +14,7 @@ from vegasfluid.dde.adaptive.bounds import (
     BoundArrays,
     Modes,
     bounded_components,
+    clipped_state,
     zero_slopes_at_bounds,
 )
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
@@ -25,12 +26,28 @@ from vegasfluid.dde.adaptive.method import Method
 __all__ = [
     "Equation",
     "Evaluation",
+    "GuardParts",
     "InstanceContext",
     "Problem",
     "StepContext",
+    "Times",
     "evaluate_rhs",
     "evaluate_rhs_one",
 ]
+
+
+class GuardParts(NamedTuple):
+    """Which of an equation's guards are what, as slices; jumps at given times come last.
+
+    Args:
+        rhs: those whose signs the right-hand side gets.
+        resets: the indicators of resets.
+        events: the indicators of events that end the solve.
+    """
+
+    rhs: slice
+    resets: slice
+    events: slice
 
 
 @jax.tree_util.register_static
@@ -41,9 +58,14 @@ class Equation:
     Args:
         rhs: dy/dt as a function of (t, y, history, args), with guards also of their signs `above`.
         initial_history: y before t0, as a function of (t, args).
-        guards: indicators as a function of (t, y, history, args), shape (m,); or None.
+        guards: indicators as a function of (t, y, history, args): guards of the right-hand side,
+            resets and events that end the solve, in this order; None where there are none.
+        signs_of_rhs: number of guards whose signs the right-hand side takes; None: it takes none.
+        resets: the resets; each `effect` is a function of (t, y, args).
+        event_directions: for each event that ends the solve, the direction that counts.
+        jump_count: number of jumps at given times, which are guards too.
         project: maps (y, args) after a step to an allowed state; or None.
-        guard_count: number of guards, m.
+        guard_count: number of all guards, m.
         bounded: indices of the bounded components.
         method: the Runge-Kutta method.
     """
@@ -51,10 +73,37 @@ class Equation:
     rhs: Callable[..., Array]
     initial_history: Callable[[Array, PyTree], Array]
     guards: Callable[..., Array] | None
+    signs_of_rhs: int | None
+    resets: tuple[Any, ...]
+    event_directions: tuple[bool | None, ...]
+    jump_count: int
     project: Callable[[Array, PyTree], Array] | None
     guard_count: int
     bounded: tuple[int, ...]
     method: Method
+
+    @property
+    def guard_parts(self) -> GuardParts:
+        """The slices of the guards that are of the right-hand side, of resets and of events."""
+        first = self.signs_of_rhs or 0
+        second = first + len(self.resets)
+        last = second + len(self.event_directions)
+        return GuardParts(slice(first), slice(first, second), slice(second, last))
+
+
+class Times(NamedTuple):
+    """Times given by the user that the solver must not step over; the batch axis is the last one.
+
+    Args:
+        jumps: times at which the right-hand side jumps, shape (jumps, *batch).
+        stops: times at which steps end, those of jumps included, shape (stops, *batch).
+        past_breaks: times before t0 at which the initial history or its derivative jumps,
+            increasing, shape (past breaks, *batch).
+    """
+
+    jumps: Float[Array, "jumps batch"]
+    stops: Float[Array, "stops batch"]
+    past_breaks: Float[Array, "breaks batch"]
 
 
 class Problem(NamedTuple):
@@ -68,6 +117,7 @@ class Problem(NamedTuple):
         end: t1, shape (batch,).
         bounds: bounds of the bounded components.
         time_tolerance: rounding error of a time, shape (batch,).
+        times: times that steps do not step over.
     """
 
     equation: Equation
@@ -77,6 +127,7 @@ class Problem(NamedTuple):
     end: Float[Array, " batch"]
     bounds: BoundArrays
     time_tolerance: Float[Array, " batch"]
+    times: Times
 
 
 class StepContext(NamedTuple):
@@ -130,6 +181,8 @@ class InstanceContext(NamedTuple):
     args: PyTree
     begin: CompensatedTime
     time_tolerance: Float[Array, "*batch"]
+    bounds: BoundArrays
+    times: Times
     now: CompensatedTime
     modes: Modes
     previous_step: Float[Array, "*batch"]
@@ -145,12 +198,13 @@ class InstanceContext(NamedTuple):
                 length.
         """
         constants = (problem.args, problem.begin, problem.time_tolerance)
-        return cls(*constants, context.now, context.modes, context.previous_step, context.interval)
+        parts = (context.now, context.modes, context.previous_step, context.interval)
+        return cls(*constants, problem.bounds, problem.times, *parts)
 
     @classmethod
     def axes(cls) -> InstanceContext:
         """The batch axis of each field for `jax.vmap`: the first of `args`, the last of others."""
-        return cls(0, *[-1] * 6)  # type: ignore[arg-type]
+        return cls(0, *[-1] * 8)  # type: ignore[arg-type]
 
 
 def evaluate_rhs(
@@ -219,18 +273,37 @@ def evaluate_rhs_one(
         instance.time_tolerance,
         instance.interval,
         instance.previous_step,
+        past_breaks=bool(instance.times.past_breaks.shape[0]),
     )
-    time, y = instance.now.whole + (point.ahead + instance.now.compensation), point.y
-    above = () if equation.guards is None else (instance.modes.above,)
-    slope = equation.rhs(time, y, history, instance.args, *above).astype(y.dtype)
+    time = instance.now.whole + (point.ahead + instance.now.compensation)
+    y = clipped_state(point.y, instance.bounds, instance.modes, equation.bounded)
+    count = equation.signs_of_rhs
+    above = () if count is None else (instance.modes.above[:count],)
+    smooth_time = _within_jumps(time, equation, instance)
+    slope = equation.rhs(smooth_time, y, history, instance.args, *above).astype(y.dtype)
     indicators = jnp.zeros(equation.guard_count, y.dtype)
-    if with_guards and equation.guards is not None:
-        indicators = equation.guards(time, y, history, instance.args).astype(y.dtype)
+    if with_guards and equation.guard_count:
+        # A step ends at a jump up to rounding: its guard is positive there in any case.
+        ahead = (time - instance.times.jumps) + 2 * instance.time_tolerance
+        if equation.guards is not None:
+            values = equation.guards(time, y, history, instance.args).astype(y.dtype)
+            ahead = jnp.concatenate([values, ahead])
+        indicators = ahead
     free = bounded_components(slope, equation.bounded)
     slope = zero_slopes_at_bounds(slope, instance.modes, equation.bounded)
     read_times, rows = _joined(history.read_times, y.dtype), _joined(history.rows, jnp.int32)
     checks = (history.fault, history.overlaps, history.overshoot)
     return Evaluation(slope, free, indicators, read_times, rows, *checks)
+
+
+def _within_jumps(time: Array, equation: Equation, instance: InstanceContext) -> Float[Array, ""]:
+    """The time at which the right-hand side is evaluated: on the step's side of each jump."""
+    if not equation.jump_count:
+        return time
+    jumps, passed = instance.times.jumps, instance.modes.above[-equation.jump_count :]
+    last = jnp.max(jnp.where(passed, jumps, -jnp.inf))
+    upcoming = jnp.min(jnp.where(passed, jnp.inf, jumps)) - instance.time_tolerance
+    return jnp.maximum(jnp.minimum(time, upcoming), last)
 
 
 def _joined(parts: list[Array], dtype: Any) -> Array:

@@ -19,9 +19,10 @@ from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.events import mode_indicators
 from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
 from vegasfluid.dde.adaptive.history_ring import Piece, Ring
+from vegasfluid.dde.adaptive.node import on_bounds
 from vegasfluid.dde.adaptive.problem import Problem, StepContext, evaluate_rhs
+from vegasfluid.dde.adaptive.resets import after_resets
 from vegasfluid.dde.adaptive.step import StepStart, evaluate_stages
-from vegasfluid.dde.adaptive.step_result import on_bounds
 from vegasfluid.dde.adaptive.tape import Entry
 
 __all__ = [
@@ -232,7 +233,8 @@ def event_of_step(
     passed = at + shift
     lower, upper = jnp.split(entry.landed.reached, 2)
     y = on_bounds(problem, piece.at(passed), lower, upper)
-    modes = Modes(jnp.zeros_like(row.modes.at_bound), row.modes.above)
+    y = after_resets(problem, now.after(passed), y, entry.landed.resets)
+    modes = Modes(jnp.zeros_like(row.modes.at_bound), row.modes.above, jnp.zeros_like(entry.event))
     interval = ActiveInterval(row.interval.lower + at, row.interval.upper + at)
     point = EvaluationPoint(
         passed, y, row.piece, read_rows, arriving=False, perturbations=given.perturbations.each(1)

@@ -9,6 +9,7 @@ import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
@@ -16,12 +17,14 @@ from numpy.typing import ArrayLike
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
     TracedArguments,
+    check_past_breaks,
     check_saveat,
     checked_arguments,
     checked_traced,
     require_first_step,
 )
-from vegasfluid.dde.adaptive.build import solve_dde
+from vegasfluid.dde.adaptive.build import ROWS_PER_BREAK, solve_dde
+from vegasfluid.dde.adaptive.indicators import check_numbers
 from vegasfluid.dde.adaptive.ode_fallback import RecordingHistory, solve_ode
 from vegasfluid.dde.adaptive.options import Options, with_defaults
 from vegasfluid.dde.outcome import Outcome
@@ -31,6 +34,8 @@ from vegasfluid.errors import InvalidInput
 
 __all__ = ["solve", "solve_batch"]
 
+CAPACITY_GROWTH = 8
+"""Factor by which the history capacity grows when a solve needs more (chosen)."""
 CPU_CHUNK = 64
 """Instances in a chunk on a CPU, unless the caller chooses: their histories fit in the cache."""
 
@@ -78,11 +83,17 @@ def solve(
     [-0.375, -0.167]
     """
     chosen = with_defaults(options)
-    arguments = checked_arguments(rhs, solver, chosen)
+    args, other_args = eqx.partition(args, eqx.is_array_like)
+    arguments = checked_arguments(rhs, solver, chosen, other_args)
     traced = checked_traced(t0, t1, dt0, y0, dims=1)
     check_saveat(chosen["saveat"], traced)
+    check_past_breaks(arguments, traced)
     traced, args = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (traced, args))
-    solution = _solve_arrays(arguments, chosen["saveat"], traced, args)
+    solution = _with_enough_history(
+        lambda arguments: _solve_arrays(arguments, chosen["saveat"], traced, args),
+        arguments,
+        grow=chosen["grow"],
+    )
     return _raise_failures(jax.tree.map(lambda leaf: leaf[0], solution), chosen["throw"])
 
 
@@ -132,20 +143,47 @@ def solve_batch(
     [0.75, 0.5]
     """
     chosen = with_defaults(options)
-    arguments, saveat = checked_arguments(rhs, solver, chosen), chosen["saveat"]
+    args, other_args = eqx.partition(args, eqx.is_array_like)
+    arguments, saveat = checked_arguments(rhs, solver, chosen, other_args), chosen["saveat"]
     traced = checked_traced(t0, t1, dt0, y0, dims=2)
     check_saveat(saveat, traced)
+    check_past_breaks(arguments, traced)
     batch = traced.y0.shape[0]
     args = jax.tree.map(jnp.asarray, args)
     for leaf in jax.tree.leaves(args):
         if leaf.shape[:1] != (batch,):
             allowed = f"a pytree whose leaves have {batch} instances in front"
             raise InvalidInput("dde.solve_batch", "args", allowed, f"shape {leaf.shape}")
-    size = _chunk_size(chunk, batch, bool(arguments.bounds) or arguments.guards is not None)
-    solution = _solve_in_chunks(
-        lambda inputs: _solve_arrays(arguments, saveat, *inputs), (traced, args), batch, size
-    )
+    size = _chunk_size(chunk, batch, arguments.events)
+
+    def solved(arguments: Arguments) -> Solution:
+        return _solve_in_chunks(
+            lambda inputs: _solve_arrays(arguments, saveat, *inputs), (traced, args), batch, size
+        )
+
+    solution = _with_enough_history(solved, arguments, grow=chosen["grow"])
     return _raise_failures(solution, chosen["throw"])
+
+
+def _with_enough_history(
+    solve: Callable[[Arguments], Solution], arguments: Arguments, *, grow: bool
+) -> Solution:
+    """The solution, repeated with a longer history while one is needed.
+
+    Args:
+        solve: solves with given static arguments.
+        arguments: those with the first history capacity.
+        grow: whether the capacity may grow; under `jax.jit` it never does.
+    """
+    solution = solve(arguments)
+    while grow and not isinstance(solution.outcome, Tracer):
+        overflow = np.any(np.asarray(solution.outcome) == Outcome.HISTORY_OVERFLOW)
+        if not overflow or arguments.history_capacity >= arguments.max_steps * ROWS_PER_BREAK:
+            break
+        capacity = arguments.history_capacity * CAPACITY_GROWTH
+        arguments = eqx.tree_at(lambda tree: tree.history_capacity, arguments, capacity)
+        solution = solve(arguments)
+    return solution
 
 
 def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
@@ -197,7 +235,7 @@ def _solve_arrays(
     """
     require_first_step(arguments, traced)
     delayed, guards = _features_used(arguments, traced, args)
-    if delayed or guards or arguments.bounds or arguments.project:
+    if delayed or arguments.events or arguments.project:
         return solve_dde(arguments, saveat, traced, args, guards)
     return solve_ode(arguments, saveat, traced, args)
 
@@ -214,7 +252,10 @@ def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) 
 
     def probe(time: Array, y: Array, args: PyTree) -> tuple[Array, Array]:
         """The slope, shape (n,), and the guards' indicators, shape (m,); notes history reads."""
-        history = RecordingHistory(y)
+        history, args = RecordingHistory(y), arguments.all_args(args)
+        check_numbers(arguments, time, y, history, args)
+        for reset in arguments.resets:
+            check_shape("resets", reset.effect(time, y, args), y.shape)
         indicators = jnp.zeros(0)
         if arguments.guards is not None:
             indicators = arguments.guards(time, y, history, args)
@@ -228,8 +269,11 @@ def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) 
     check_shape("rhs", slope, traced.y0.shape[1:])
     if arguments.guards is not None:
         check_flat("guards", indicators)
-    if arguments.initial_history is not None:
-        initial_history = jax.eval_shape(arguments.initial_history, one[0], one[2])
+    before = arguments.initial_history
+    if before is not None:
+        initial_history = jax.eval_shape(
+            lambda s, args: before(s, arguments.all_args(args)), one[0], one[2]
+        )
         check_shape("initial_history", initial_history, traced.y0.shape[1:])
     return reads[0], indicators.shape[0]
 

@@ -228,12 +228,14 @@ def _stages(
         frees.append(evaluations[-1].free)
         rows = evaluations[-1].rows
         read_rows.append(rows)
-    first = evaluations[0]
-    fault, overlaps, overshoot = first.fault, first.overlaps, first.overshoot
-    for each in evaluations[1:]:
+    fault, overlaps = jnp.zeros(step.shape, jnp.int32), jnp.zeros(step.shape, bool)
+    overshoot = jnp.full(step.shape, -jnp.inf, step.dtype)
+    for each in evaluations:
         fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), each.fault, fault)
         overlaps, overshoot = overlaps | each.overlaps, jnp.maximum(overshoot, each.overshoot)
-    return EarlyStages(slopes, frees, fault, overlaps, overshoot), rows, jnp.stack(read_rows)
+    # Euler's method has no early stage but the first.
+    reads = jnp.stack(read_rows) if read_rows else jnp.zeros((0, *rows.shape), jnp.int32)
+    return EarlyStages(slopes, frees, fault, overlaps, overshoot), rows, reads
 
 
 def _rolled_stages(
@@ -289,7 +291,7 @@ def _rolled_stages(
 def _weighted(weights: tuple[float, ...], slopes: list[Array]) -> Array:
     """The sum of the slopes, each times its weight; terms with a weight of 0 are left out."""
     terms = [weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight]
-    total = terms[0]
+    total = terms[0] if terms else jnp.zeros_like(slopes[0])
     for term in terms[1:]:
         total = total + term
     return total

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32
+from jaxtyping import Array, Bool, Float
 
-from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_slopes_at_bounds
-from vegasfluid.dde.adaptive.breaking_points import (
-    ActiveInterval,
-    BreakingPoints,
-    updated_active_breaks,
-)
-from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
+from vegasfluid.dde.adaptive.breaking_points import BreakingPoints
+from vegasfluid.dde.adaptive.event_node import event_node
 from vegasfluid.dde.adaptive.events import (
-    BREAK_TOLERANCE,
     Crossings,
-    EventLocation,
     HistoryReads,
     StartValues,
     locate,
     mode_indicators,
 )
-from vegasfluid.dde.adaptive.history import EvaluationPoint
-from vegasfluid.dde.adaptive.problem import Problem, StepContext, evaluate_rhs
+from vegasfluid.dde.adaptive.node import AttemptedStep, EventRecord, Node, pick
+from vegasfluid.dde.adaptive.problem import Problem, StepContext
 from vegasfluid.dde.adaptive.step import Trial
 
-__all__ = [
-    "END_TOLERANCE",
-    "AttemptedStep",
-    "EventRecord",
-    "Node",
-    "StepResult",
-    "active_bounds",
-    "on_bounds",
-    "pick",
-    "resolve_step",
-]
+__all__ = ["END_TOLERANCE", "StepResult", "resolve_step"]
 
 END_TOLERANCE = 1e-6
 """A step that ends within this fraction of its length before t1 is made to end at t1."""
@@ -47,47 +30,6 @@ OVERSHOOT_TOLERANCE = 0.02
 it, even if the read time is before the break again at its end."""
 CROSSING_TOLERANCE = 1e-6
 """An indicator below zero by less than this fraction of its size counts as not negative."""
-
-
-class Node(NamedTuple):
-    """The state of each instance between two steps.
-
-    Args:
-        clock: the time.
-        y: state, shape (n, batch).
-        slope: dy/dt for the next step, shape (n, batch).
-        free: dy/dt of the bounded components as without bounds, shape (bound_count, batch).
-        start_values: reads, indicators and breaks at the start of the next step.
-        modes: active bounds and guard signs of the next step.
-    """
-
-    clock: CompensatedTime
-    y: Float[Array, "n batch"]
-    slope: Float[Array, "n batch"]
-    free: Float[Array, "bound_count batch"]
-    start_values: StartValues
-    modes: Modes
-
-
-class EventRecord(NamedTuple):
-    """An event, as the reverse pass needs it; undefined for steps without one.
-
-    Args:
-        first: number of the indicator that was zero, shape (batch,).
-        reached: bounds that were reached or left, lower ones first, shape (2 bounds, batch).
-        break_at: time of the break, if it is one, relative to the step's start; (batch,).
-    """
-
-    first: Int32[Array, " batch"]
-    reached: Bool[Array, "bounds batch"]
-    break_at: Float[Array, " batch"]
-
-    @classmethod
-    def nothing(cls, problem: Problem) -> EventRecord:
-        """The record of a step without an event: zeros and false, for all instances."""
-        batch, bound_count = problem.y0.shape[1], len(problem.equation.bounded)
-        reached = jnp.zeros((2 * bound_count, batch), bool)
-        return cls(jnp.zeros(batch, jnp.int32), reached, jnp.zeros(batch, problem.y0.dtype))
 
 
 class StepResult(NamedTuple):
@@ -110,42 +52,6 @@ class StepResult(NamedTuple):
     event: Bool[Array, " batch"]
     landed: EventRecord
     breaks: BreakingPoints
-
-
-def pick(which: Bool[Array, " batch"], these: Any, those: Any) -> Any:
-    """The leaves of `these` for the instances in `which`, those of `those` for the others.
-
-    The batch axis is the last one of every leaf.
-    """
-    return jax.tree.map(lambda this, that: jnp.where(which, this, that), these, those)
-
-
-def active_bounds(problem: Problem, y: Array, free: Array) -> Int32[Array, "bound_count batch"]:
-    """The active bounds of the bounded components: -1 lower, 1 upper, 0 none; (bounds, batch).
-
-    A bound is active where the state y is at it and `free`, dy/dt as without bounds, points
-    outward.
-    """
-    values, (lower, upper) = bounded_components(y, problem.equation.bounded), problem.bounds
-    low = ((values <= lower) & (free <= 0)).astype(jnp.int32)
-    high = ((values >= upper) & (free >= 0)).astype(jnp.int32)
-    return high * (1 - low) - low
-
-
-class AttemptedStep(NamedTuple):
-    """An attempted step with its error test.
-
-    Args:
-        trial: the attempted step.
-        step: its length, shape (batch,).
-        keep: whether its error is small enough, shape (batch,).
-        node: the state at its start.
-    """
-
-    trial: Trial
-    step: Float[Array, " batch"]
-    keep: Bool[Array, " batch"]
-    node: Node
 
 
 def resolve_step(
@@ -177,9 +83,8 @@ def resolve_step(
         changes,
         node.start_values.active_breaks,
     )
-    at_end = Node(
-        context.now.after(step), trial.y, end.slope, end.free, start_values, context.modes
-    )
+    modes = context.modes._replace(confined=jnp.zeros_like(keep))
+    at_end = Node(context.now.after(step), trial.y, end.slope, end.free, start_values, modes)
     zero, none = jnp.zeros_like(step), jnp.zeros(step.shape, bool)
     no_event = EventRecord.nothing(problem)
     through = StepResult(keep, at_end, step, zero, none, no_event, breaks)
@@ -267,14 +172,14 @@ def _to_event(
         crossings: the indicators of events that turned negative in it.
         through: the results as without events, kept for the other instances.
     """
-    step, bound_count = attempted.step, len(problem.equation.bounded)
+    step = attempted.step
     location = locate(problem, context, attempted.trial, crossings, step)
     # An event right at the start, where the last step ended at one, may be rounding: try a shorter
     # step before it is accepted.
     doubtful = crossings.any_crossed & (location.ahead <= 0) & (step > 64 * problem.time_tolerance)
     event = crossings.any_crossed & ~doubtful
     passed = jnp.where(event, location.ahead, step)
-    node, breaks = _event_node(
+    node, breaks, landed = event_node(
         problem, context, attempted, crossings, location, passed, event, through.breaks
     )
     return StepResult(
@@ -283,91 +188,6 @@ def _to_event(
         passed=passed,
         again=jnp.where(doubtful, step / 4, through.again),
         event=event,
-        landed=EventRecord(location.first, location.which[: 2 * bound_count], location.break_at),
+        landed=landed,
         breaks=breaks,
     )
-
-
-def _event_node(
-    problem: Problem,
-    context: StepContext,
-    attempted: AttemptedStep,
-    crossings: Crossings,
-    location: EventLocation,
-    passed: Float[Array, " batch"],
-    event: Bool[Array, " batch"],
-    breaks: BreakingPoints,
-) -> tuple[Node, BreakingPoints]:
-    """Time, state y, slope and modes at an event, and the breaking points with one for it.
-
-    `passed` is the time from the step's start to the event; `event` says which instances have one.
-    """
-    equation, bound_count = problem.equation, len(problem.equation.bounded)
-    trial = attempted.trial
-    lower, upper, flips = jnp.split(
-        location.which[: crossings.mode_count()], [bound_count, 2 * bound_count]
-    )
-    crossed = location.which[crossings.mode_count() :].astype(jnp.int32)
-    active_breaks = attempted.node.start_values.active_breaks
-    active_breaks = breaks.active_breaks(
-        active_breaks.passed + jnp.where(crossings.rising, crossed, -crossed)
-    )
-    y = on_bounds(problem, trial.piece.at(passed), lower, upper)
-    above = context.modes.above ^ flips
-    free_modes = Modes(jnp.zeros_like(context.modes.at_bound), above)
-    point = EvaluationPoint(passed, y, trial.piece, trial.end.rows, arriving=False)
-    # Where a guard changes sign, the lags may jump.
-    interval = active_breaks.interval(context.now)
-    jumps = jnp.any(flips, axis=0)
-    interval = ActiveInterval(
-        jnp.where(jumps, -jnp.inf, interval.lower), jnp.where(jumps, jnp.inf, interval.upper)
-    )
-    evaluation = evaluate_rhs(
-        problem, context._replace(modes=free_modes, interval=interval), point, with_guards=True
-    )
-    reaches = (lower | upper) & (context.modes.at_bound == 0)
-    leaves = (lower | upper) & (context.modes.at_bound != 0)
-    at_bound = jnp.where(leaves, 0, context.modes.at_bound)
-    at_bound = jnp.where(reaches, active_bounds(problem, y, evaluation.free), at_bound)
-    modes = Modes(at_bound, above)
-    clock = context.now.after(passed)
-    level = jnp.where(location.breaks, _level(crossings, location), 0.0)
-    # A break at which y has more continuous derivatives does not reduce the order.
-    matters = level < max(equation.method.order - 2, 1)
-    breaks = breaks.added(event & matters, clock, level)
-    read_times = HistoryReads(evaluation.read_times - passed, evaluation.rows)
-    near = 2 * problem.time_tolerance + BREAK_TOLERANCE * passed
-    active_breaks = updated_active_breaks(
-        breaks, active_breaks.passed, clock, read_times.times, near
-    )
-    indicators = mode_indicators(problem, modes, y, evaluation)
-    start_values = StartValues(
-        read_times, indicators, jnp.full_like(indicators, jnp.inf), active_breaks
-    )
-    slope = zero_slopes_at_bounds(evaluation.slope, modes, equation.bounded)
-    return Node(clock, y, slope, evaluation.free, start_values, modes), breaks
-
-
-def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[Array, "n batch"]:
-    """The state y with each bounded component set to the bound that it reached or left.
-
-    Args:
-        problem: the batch, with its bounds.
-        y: state at the event, shape (n, batch).
-        lower: which lower bounds were reached or left, shape (bounds, batch).
-        upper: which upper bounds were reached or left, likewise.
-    """
-    for number, component in enumerate(problem.equation.bounded):
-        value = jnp.where(lower[number], problem.bounds.lower[number], y[component])
-        value = jnp.where(upper[number], problem.bounds.upper[number], value)
-        y = y.at[component].set(value)
-    return y
-
-
-def _level(crossings: Crossings, location: EventLocation) -> Float[Array, " batch"]:
-    """Number of continuous derivatives of y at an event where a lag passes a breaking point.
-
-    It is one more than at the breaking point; infinite where no lag passes one. Shape (batch,).
-    """
-    passed = location.which[crossings.mode_count() :]
-    return 1 + jnp.min(jnp.where(passed, crossings.levels, jnp.inf), axis=0, initial=jnp.inf)

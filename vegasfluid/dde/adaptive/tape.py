@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int32
 from vegasfluid.dde.adaptive.bounds import Modes
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
 from vegasfluid.dde.adaptive.history_ring import put_rows
-from vegasfluid.dde.adaptive.step_result import EventRecord
+from vegasfluid.dde.adaptive.node import EventRecord
 
 __all__ = ["Entry", "Tape", "empty_tape"]
 

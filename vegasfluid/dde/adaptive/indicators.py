@@ -1,0 +1,75 @@
+"""The indicators of guards, resets and events that end a solve, as one function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, PyTree
+
+from vegasfluid.dde.adaptive.arguments import Arguments
+from vegasfluid.errors import InvalidInput, Unsupported
+
+__all__ = ["check_numbers", "event_directions", "event_mask", "indicators"]
+
+
+def indicators(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree) -> Array:
+    """The indicators of guards, resets and ending events in this order, shape (m,).
+
+    Args:
+        arguments: static arguments of `dde.solve`, with the functions.
+        t: time.
+        y: state.
+        history: the history at this time.
+        args: the user's arguments.
+    """
+    parts = []
+    if arguments.guards is not None:
+        parts.append(arguments.guards(t, y, history, args))
+    parts += [jnp.reshape(value, 1) for value in _scalars(arguments, t, y, history, args)]
+    return jnp.concatenate(parts)
+
+
+def _scalars(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree) -> list[Any]:
+    """The indicators of resets and ending events; arguments as in `indicators`."""
+    values = [reset.indicator(t, y, history, args) for reset in arguments.resets]
+    return values + [
+        condition(t, y, args, history=history) for condition in _conditions(arguments.event)
+    ]
+
+
+def check_numbers(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree) -> None:
+    """Raise `InvalidInput` unless the indicators of resets and ending events are numbers.
+
+    Arguments as in `indicators`.
+    """
+    for number, value in enumerate(_scalars(arguments, t, y, history, args)):
+        name = "resets" if number < len(arguments.resets) else "event"
+        if jnp.result_type(value) == jnp.bool_:
+            advice = "return a number that is zero at the event, not a condition"
+            raise Unsupported("dde.solve", f"{name} with an indicator that is a bool", advice)
+        if jnp.shape(value) != ():
+            allowed = "with indicators that return one number"
+            raise InvalidInput("dde.solve", name, allowed, f"shape {jnp.shape(value)}")
+
+
+def event_directions(event: diffrax.Event | None) -> tuple[bool | None, ...]:
+    """For each condition of an event whether it counts only rising (True), falling, or both."""
+    if event is None:
+        return ()
+    return tuple(jax.tree.leaves(event.direction, is_leaf=lambda leaf: leaf is None))
+
+
+def event_mask(event: diffrax.Event | None, ended: Bool[Array, "batch events"]) -> PyTree | None:
+    """Which conditions of an event ended the solve: a pytree like its `cond_fn`; else None."""
+    if event is None:
+        return None
+    structure = jax.tree.structure(event.cond_fn, is_leaf=callable)
+    return jax.tree.unflatten(structure, list(ended.T))
+
+
+def _conditions(event: diffrax.Event | None) -> list[Any]:
+    """The condition functions of an event, in order."""
+    return [] if event is None else jax.tree.leaves(event.cond_fn, is_leaf=callable)
