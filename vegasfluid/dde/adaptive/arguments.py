@@ -20,8 +20,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = [
     "Arguments",
     "TracedArguments",
-    "check_past_breaks",
-    "check_saveat",
+    "check_times",
     "checked_arguments",
     "checked_traced",
     "require_first_step",
@@ -198,7 +197,13 @@ def checked_traced(
     return TracedArguments(time("t0", t0), time("t1", t1), first, state)
 
 
-def check_past_breaks(arguments: Arguments, traced: TracedArguments) -> None:
+def check_times(arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
+    """Raise `InvalidInput` for wrong save times and breaks of the past; outside `jax.jit`."""
+    _check_saveat(saveat, traced)
+    _check_past_breaks(arguments, traced)
+
+
+def _check_past_breaks(arguments: Arguments, traced: TracedArguments) -> None:
     """Raise `InvalidInput` unless the breaks of the past are before t0 and increasing.
 
     Traced ones are not checked.
@@ -217,7 +222,7 @@ def require_first_step(arguments: Arguments, traced: TracedArguments) -> None:
         raise InvalidInput(OWNER, "dt0", "given with ConstantStepSize()", None)
 
 
-def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
+def _check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
     """Raise `InvalidInput` for unsupported parts of a `SaveAt` and invalid save times.
 
     Save times must be finite, increasing and from t0 to t1. Traced ones are not checked, so call it

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
     TracedArguments,
-    check_past_breaks,
-    check_saveat,
+    check_times,
     checked_arguments,
     checked_traced,
     require_first_step,
@@ -86,8 +85,7 @@ def solve(
     args, other_args = eqx.partition(args, eqx.is_array_like)
     arguments = checked_arguments(rhs, solver, chosen, other_args)
     traced = checked_traced(t0, t1, dt0, y0, dims=1)
-    check_saveat(chosen["saveat"], traced)
-    check_past_breaks(arguments, traced)
+    check_times(arguments, chosen["saveat"], traced)
     traced, args = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (traced, args))
     solution = _with_enough_history(
         lambda arguments: _solve_arrays(arguments, chosen["saveat"], traced, args),
@@ -142,18 +140,12 @@ def solve_batch(
     >>> [round(float(value), 3) for value in solution.ys[:, 0, 0]]
     [0.75, 0.5]
     """
-    chosen = with_defaults(options)
-    args, other_args = eqx.partition(args, eqx.is_array_like)
+    chosen, (args, other_args) = with_defaults(options), eqx.partition(args, eqx.is_array_like)
     arguments, saveat = checked_arguments(rhs, solver, chosen, other_args), chosen["saveat"]
     traced = checked_traced(t0, t1, dt0, y0, dims=2)
-    check_saveat(saveat, traced)
-    check_past_breaks(arguments, traced)
-    batch = traced.y0.shape[0]
-    args = jax.tree.map(jnp.asarray, args)
-    for leaf in jax.tree.leaves(args):
-        if leaf.shape[:1] != (batch,):
-            allowed = f"a pytree whose leaves have {batch} instances in front"
-            raise InvalidInput("dde.solve_batch", "args", allowed, f"shape {leaf.shape}")
+    check_times(arguments, saveat, traced)
+    args, batch = jax.tree.map(jnp.asarray, args), traced.y0.shape[0]
+    _check_batch_axis(args, batch)
     size = _chunk_size(chunk, batch, arguments.events)
 
     def solved(arguments: Arguments) -> Solution:
@@ -163,6 +155,14 @@ def solve_batch(
 
     solution = _with_enough_history(solved, arguments, grow=chosen["grow"])
     return _raise_failures(solution, chosen["throw"])
+
+
+def _check_batch_axis(args: PyTree, batch: int) -> None:
+    """Raise `InvalidInput` unless each leaf of `args` has `batch` instances in front."""
+    for leaf in jax.tree.leaves(args):
+        if leaf.shape[:1] != (batch,):
+            allowed = f"a pytree whose leaves have {batch} instances in front"
+            raise InvalidInput("dde.solve_batch", "args", allowed, f"shape {leaf.shape}")
 
 
 def _with_enough_history(
