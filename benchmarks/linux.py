@@ -26,7 +26,10 @@ value is fitted to these runs.
   run in the kernel with the recommended alpha and beta (`benchmarks.linux_recommend`). `.promised`
   are those of which `recommend` reports that the goal, equal goodputs, is reached; `.fair` the
   fraction of them with a ratio of 0.9 to 1.1 in the kernel, `.out_of_reach` the fraction of the
-  others with a ratio outside that in the kernel, too.
+  others with a ratio outside that in the kernel, too, and `.right` that of all networks which are
+  fair in the kernel, or neither promised nor above 0.9. In the 40 s that count, few flows over
+  drop-tail halve their windows a few times only: in 240 s networks 15 and 16 have 0.73 and 0.87 in
+  the kernel, 0.82 and 0.80 on our packets.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.harness import Figures, run
-from benchmarks.linux_recommend import RECOMMENDED, is_fair
+from benchmarks.linux_recommend import FAIR, RECOMMENDED, is_fair
 from benchmarks.linux_scenarios import PAYLOAD_BYTES, network_of
 from benchmarks.ns2_rows import ROOT
 from benchmarks.ns2_scenarios import reference_runs
@@ -246,6 +249,8 @@ def add_recommended(figures: Figures) -> None:
     figures.add("recommend.promised", len(promised))
     figures.add("recommend.fair", float(np.mean([*map(is_fair, promised)])), at_least=0.9)
     figures.add("recommend.out_of_reach", 1 - float(np.mean([*map(is_fair, others)])))
+    right = [*map(is_fair, promised), *(each <= FAIR[1] for each in others)]
+    figures.add("recommend.right", float(np.mean(right)), at_least=0.9)
     for row in rows:
         name = f"recommend.{row['number']}"
         figures.add(f"{name}.linux", row["kernel"])

@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.ns2_rows import ROOT
 
-__all__ = ["RECOMMENDED", "drawn", "is_fair"]
+__all__ = ["FAIR", "RECOMMENDED", "drawn", "is_fair"]
 
 RECOMMENDED: Path = ROOT / "tests" / "agreement" / "linux_recommend.jsonl"
 RATES, DELAYS, FLOWS = (5.0, 100.0), (10.0, 150.0), (1, 6)
