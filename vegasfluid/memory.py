@@ -1,21 +1,26 @@
 """Memory of runs: estimated before they begin, and shared by runs in parallel threads.
 
-All runs of the process together may use half of the machine's memory. A run that does not fit
-beside the others waits for them; one that would never fit is refused before it begins.
+All runs of the process together may use half of the machine's memory, or what the environment
+variable `VEGASFLUID_MAX_MEMORY` says in GiB. A run that does not fit beside the others waits for
+them; one that would never fit is refused before it begins.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vegasfluid.errors import TooLarge
+from vegasfluid.errors import InvalidInput, TooLarge
 from vegasfluid.limits import short_number
 
-__all__ = ["allowed_memory", "require_memory", "reserved"]
+__all__ = ["GIB", "VARIABLE", "allowed_memory", "memory_limited", "require_memory", "reserved"]
+
+VARIABLE = "VEGASFLUID_MAX_MEMORY"
+"""Environment variable with the memory that all runs of a process may use together, GiB."""
 
 GIB = 2**30
 """Bytes in a GiB."""
@@ -36,9 +41,39 @@ def allowed_memory() -> float:
     """Memory that all runs of this process may use together, bytes: half of the machine's.
 
     The machine's memory is the smallest of its physical memory, the limit of its container, and
-    the limit of the process (`ulimit -v`).
+    the limit of the process (`ulimit -v`). `VEGASFLUID_MAX_MEMORY` (GiB) replaces half of it.
+
+    Raises:
+        InvalidInput: where this variable is not a positive number.
     """
+    if text := os.environ.get(VARIABLE):
+        return GIB * _positive(text)
     return PART * min([_physical_memory(), *_limits()])
+
+
+def _positive(text: str) -> float:
+    """The positive finite number that the environment variable holds, GiB."""
+    try:
+        gib = float(text)
+    except ValueError:
+        gib = math.nan
+    if not 0 < gib < math.inf:
+        raise InvalidInput("environment", VARIABLE, "a positive number of GiB", text)
+    return gib
+
+
+@contextmanager
+def memory_limited(gib: float) -> Iterator[None]:
+    """Context in which all runs, of processes started in it too, may use `gib` GiB together."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = repr(gib)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
 
 
 def _physical_memory() -> float:
@@ -75,13 +110,14 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
         remedy: what to change in the model, for the error message.
 
     Raises:
-        TooLarge: if it needs more than half of the machine's memory.
+        TooLarge: if it needs more than the runs of this process may use together.
     """
     allowed = allowed_memory()
     if needed > allowed:
+        whose = "the limit that was set" if os.environ.get(VARIABLE) else "half of this machine's"
         raise TooLarge(
             f"{what} would take {_gib(needed)} GiB of memory, more than {_gib(allowed)} GiB, "
-            f"half of this machine's; {remedy}."
+            f"{whose}; {remedy}."
         )
 
 
@@ -100,7 +136,7 @@ def reserved(needed: float, what: str, remedy: str) -> Iterator[None]:
         remedy: what to change in the model, for the error message.
 
     Raises:
-        TooLarge: if it needs more than half of the machine's memory.
+        TooLarge: if it needs more than the runs of this process may use together.
     """
     require_memory(needed, what, remedy)
     with _released:

@@ -45,6 +45,8 @@ REFUSED = [path for path in INPUTS if path.stem not in RUNS]
 EITHER = [*REFUSED, *VALID]
 SHORT = [case for case in EITHER if "ctrl_c_ignored_packets" not in str(case)]
 """Inputs without the one that may take long: its fluid run has 5e7 steps."""
+OPTIONS = {"recommend_20000_flows": ("--max-memory", "4")}
+"""Options of `recommend` for some inputs: without this one it takes 11 GiB, or all that it may."""
 FAILS = {("num_density_over_a4fd8765", "density")}
 """Runs whose equations leave their domain, which the engine reports (status 1, in one line)."""
 FORMATS = ["linux", "freebsd", "ns2", "ns3"]
@@ -110,7 +112,8 @@ def test_simulate(path: Path, engine: str, capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("path", SHORT, ids=case)
 def test_recommend(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, output = answer(capsys, "recommend", str(path), "--runs", "2", "--json")
+    options = OPTIONS.get(path.stem, ())
+    status, output = answer(capsys, "recommend", str(path), "--runs", "2", "--json", *options)
     if status != 2:
         assert math.isfinite(json.loads(output)["recommended"]["alpha_packets"])
 

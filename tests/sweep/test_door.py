@@ -10,6 +10,7 @@ import pytest
 from distributed import Client
 from distributed.comm.core import CommClosedError
 
+from vegasfluid.memory import allowed_memory
 from vegasfluid.sweep.packet_tasks import connect
 
 pytestmark = pytest.mark.slow
@@ -31,6 +32,10 @@ def listening() -> list[tuple[str, int]]:
         for at in process.net_connections("inet")
         if at.status == psutil.CONN_LISTEN
     ]
+
+
+def test_its_processes_have_their_part_of_the_memory(cluster: Client):
+    assert set(cluster.run(allowed_memory).values()) == {allowed_memory()}
 
 
 def test_it_listens_on_the_loopback_interface_only(cluster: Client):

@@ -114,6 +114,7 @@ def recommend(
     force: opts.Force = False,
     runs: opts.Runs = 10,
     seed: opts.Seed = 1,
+    max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
 ) -> None:
     """Find the Vegas parameters that give a Vegas flow its fair share."""
@@ -151,6 +152,7 @@ def simulate(
     plot: Annotated[opts.Target, opts.picture("the trajectory")] = None,
     force: opts.Force = False,
     seed: opts.Seed = 1,
+    max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
 ) -> None:
     """Simulate a model once."""
@@ -197,6 +199,7 @@ def crosscheck(
     until: opts.RunUntil = None,
     warmup: opts.RunWarmup = None,
     seed: opts.Seed = 1,
+    max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
 ) -> None:
     """Compare a model with independent simulators or a real Linux kernel."""
@@ -238,6 +241,7 @@ def sweep(
     plot_over: opts.PlotOver = None,
     force: opts.Force = False,
     seed: opts.Seed = 1,
+    max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
 ) -> None:
     """Run a model over a grid of parameter values. Repeat the same command to resume."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from vegasfluid.cli import completion
+from vegasfluid.memory import memory_limited
 
 __all__ = [
     "Against",
@@ -30,6 +32,7 @@ __all__ = [
     "LossProcess",
     "MaxDelay",
     "MaxDropShare",
+    "MaxMemory",
     "Metric",
     "MinGainMargin",
     "MinUtilisation",
@@ -86,6 +89,15 @@ def seed_in_range(seed: int) -> int:
     return seed
 
 
+def limit_memory(context: typer.Context, gib: float | None) -> float | None:
+    """Limit the memory of runs to `gib` GiB until the command ends; None: no other limit."""
+    if gib is not None:
+        if not 0 < gib < math.inf:
+            raise typer.BadParameter(f"must be a positive number of GiB, but is {gib:g}")
+        context.with_resource(memory_limited(gib))
+    return gib
+
+
 def option(*names: str, panel: str, **more: Any) -> Any:
     """A Typer option with these names in group `panel` of the help page."""
     return typer.Option(*names, rich_help_panel=panel, **more)
@@ -130,6 +142,15 @@ Over = Annotated[
 Version = Annotated[bool, typer.Option("--version", help="Print the version.")]
 AsJson = Annotated[
     bool, option("--json", panel=GENERAL, help="Print one JSON document and nothing else.")
+]
+MaxMemory = Annotated[
+    float | None,
+    option(
+        panel=GENERAL,
+        metavar="GIB",
+        help="Memory that all runs may use together, GiB; by default half of the machine's.",
+        callback=limit_memory,
+    ),
 ]
 Seed = Annotated[
     int,

@@ -27,6 +27,7 @@ from distributed.scheduler import KilledWorker
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.interruption import interrupts_blocked
+from vegasfluid.memory import GIB, VARIABLE, allowed_memory
 from vegasfluid.packet import record_packets
 from vegasfluid.parallel import processors
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
@@ -103,7 +104,8 @@ def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
     """Context with the client of a Dask scheduler, or of a new cluster on this machine's cores.
 
     The new cluster communicates by TLS with certificates of its own. A scheduler unpickles what it
-    receives, so without TLS any user of the machine could run code as this user.
+    receives, so without TLS any user of the machine could run code as this user. The processes of
+    a new cluster share the memory that this one may use.
 
     Args:
         workers: number of processes of a new cluster; None: one for each processor.
@@ -124,9 +126,11 @@ def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
         settings = NO_PAGES | {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS}
         stack.enter_context(config.set(settings))
         start_resource_tracker()
+        count = workers or processors()
         with interrupts_blocked():  # for the thread that starts workers, and so for these
             cluster = LocalCluster(
-                n_workers=workers or processors(),
+                n_workers=count,
+                env={VARIABLE: repr(allowed_memory() / GIB / count)},
                 threads_per_worker=1,
                 host="127.0.0.1",
                 security=True,  # TLS with temporary certificates
