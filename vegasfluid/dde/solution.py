@@ -41,7 +41,7 @@ class Solution(NamedTuple):
     """End of the step in which the first fault occurred; nan after SUCCESS."""
     stats: dict[str, Any] | None = None
     """Numbers of accepted `steps`, `rejected` attempts and `events`; None for constant steps."""
-    curve: Curve | None = None
+    interpolation: Curve | None = None
     """Dense output; None unless requested by `SaveAt(dense=True)`."""
 
     event_mask: Any = None
@@ -60,10 +60,10 @@ class Solution(NamedTuple):
         Raises:
             InvalidInput: if the solve had no dense output.
         """
-        if self.curve is None:
+        if self.interpolation is None:
             allowed = "requested with saveat=SaveAt(dense=True)"
             raise InvalidInput("dde.Solution", "dense output", allowed, "missing")
-        return self.curve.evaluate(times)
+        return self.interpolation.evaluate(times)
 
 
 def check(solution: Solution) -> Solution:

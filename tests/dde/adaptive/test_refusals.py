@@ -76,7 +76,6 @@ ALONE = [
     ("saveat", at(t1=True, solver_state=True)),
     ("saveat", at(t1=True, controller_state=True)),
     ("saveat", at(t1=True, made_jump=True)),
-    ("saveat", at(subs=[diffrax.SubSaveAt(t1=True), diffrax.SubSaveAt(t0=True)])),
     ("saveat", at(ts=jnp.array([0.0, 1.0]), steps=True)),
     ("saveat", at(ts=jnp.array([1.0, 0.5]))),
     ("saveat", at(ts=jnp.array([0.0, jnp.nan]))),

@@ -85,7 +85,7 @@ def test_only_the_end_by_default():
     solution = solve(None)
     np.testing.assert_array_equal(solution.ts, [END])
     np.testing.assert_allclose(solution.ys, known([END]), rtol=0, atol=1e-5)
-    assert solution.curve is None
+    assert solution.interpolation is None
 
 
 def test_without_a_progress_meter_nothing_is_printed(capfd):
@@ -145,15 +145,12 @@ def test_start_and_a_function_of_every_third_step():
     np.testing.assert_array_equal(solution.ys["twice"][kept], 2 * states)
 
 
-NOT_THERE = pytest.mark.xfail(reason="the end is left out unless its number is divisible")
-
-
 @pytest.mark.parametrize(
     "every",
     [
-        2,
-        pytest.param(3, marks=pytest.mark.slow),
-        pytest.param(5, marks=[pytest.mark.slow, NOT_THERE]),
+        pytest.param(2, marks=pytest.mark.slow),
+        3,
+        pytest.param(5, marks=pytest.mark.slow),
     ],
 )
 def test_steps_in_between_and_the_end(every):
@@ -165,6 +162,21 @@ def test_steps_in_between_and_the_end(every):
     assert np.all(np.diff(found) > 0)
     count = int(stepped().stats["steps"])
     assert len(found) == -(-count // every)
+
+
+def test_parts_with_functions_and_times_of_their_own():
+    """Each part gets its times in its order, though those of the parts are interleaved."""
+    first, second = jnp.array([0.25, 1.0, 3.0]), jnp.array([0.5, 1.0])
+    parts = {
+        "twice": diffrax.SubSaveAt(ts=first, fn=lambda t, y, args: 2 * y[0]),
+        "both": (diffrax.SubSaveAt(t0=True, ts=second, t1=True), diffrax.SubSaveAt(t1=True)),
+    }
+    solution = solve(diffrax.SaveAt(subs=parts))
+    np.testing.assert_array_equal(solution.ts["twice"], first)
+    np.testing.assert_allclose(solution.ys["twice"], 2 * known(first)[:, 0], rtol=0, atol=1e-5)
+    for part, ts in zip((0, 1), ([0.0, 0.5, 1.0, END], [END]), strict=True):
+        np.testing.assert_array_equal(solution.ts["both"][part], ts)
+        np.testing.assert_allclose(solution.ys["both"][part], known(ts), rtol=0, atol=1e-5)
 
 
 def test_times_at_nodes_between_them_and_at_the_ends():

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import diffrax
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
@@ -25,6 +26,7 @@ __all__ = [
     "checked_traced",
     "require_first_step",
     "save_times",
+    "sub_saveats",
 ]
 
 OWNER = "dde.solve"
@@ -228,13 +230,21 @@ def _check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
     Save times must be finite, increasing and from t0 to t1. Traced ones are not checked, so call it
     outside `jax.jit`.
     """
-    subs = saveat.subs
-    if subs is not None and not isinstance(subs, diffrax.SubSaveAt):
-        raise InvalidInput(OWNER, "saveat", "without subs", "SaveAt(subs=...)")
     for name in ("solver_state", "controller_state", "made_jump"):
         if getattr(saveat, name):
             raise InvalidInput(OWNER, "saveat", f"without {name}", f"SaveAt({name}=True)")
-    if subs is None or subs.ts is None:
+    for sub in sub_saveats(saveat):
+        _check_sub(sub, traced)
+
+
+def sub_saveats(saveat: diffrax.SaveAt) -> list[diffrax.SubSaveAt]:
+    """The parts of a `SaveAt(subs=...)` in order; one for a `SaveAt` without `subs`."""
+    return jax.tree.leaves(saveat.subs, is_leaf=lambda leaf: isinstance(leaf, diffrax.SubSaveAt))
+
+
+def _check_sub(subs: diffrax.SubSaveAt, traced: TracedArguments) -> None:
+    """Raise `InvalidInput` unless the save times of a part are finite, increasing and in range."""
+    if subs.ts is None:
         return
     if subs.steps:
         raise InvalidInput(
@@ -248,11 +258,10 @@ def _check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
 
 
 def save_times(saveat: diffrax.SaveAt, traced: TracedArguments) -> Array:
-    """The times of `SaveAt(ts=...)` in the dtype of the state, shape (m,); empty without `ts`."""
+    """The times of all `ts` in the dtype of the state, shape (m,), part after part."""
     dtype = traced.y0.dtype
-    if saveat.subs is None or saveat.subs.ts is None:
-        return jnp.zeros(0, dtype)
-    return saveat.subs.ts.astype(dtype)
+    times = [sub.ts.astype(dtype) for sub in sub_saveats(saveat) if sub.ts is not None]
+    return jnp.concatenate(times) if times else jnp.zeros(0, dtype)
 
 
 def _require_within(times: np.ndarray, traced: TracedArguments) -> None:

@@ -10,7 +10,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from vegasfluid.dde.adaptive.adjoint import taped
-from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments, save_times
+from vegasfluid.dde.adaptive.arguments import (
+    Arguments,
+    TracedArguments,
+    save_times,
+    sub_saveats,
+)
 from vegasfluid.dde.adaptive.bounds import bounds_of
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.dense_output import DensePieces
@@ -54,19 +59,25 @@ def solve_dde(
         raise InvalidInput("dde.solve", "stepsize_controller", "ConstantStepSize()", given)
     controller = None if constant else arguments.inner_controller
     control = StepSizeControl(controller, traced.dt0, problem.equation.method.order)
-    steps = saveat.subs is not None and saveat.subs.steps
+    subs = sub_saveats(saveat)
+    steps = any(sub.steps for sub in subs)
     whole = saveat.dense or steps or arguments.reverse
     rows = _power_of_two(arguments.history_capacity)
     breaks = max(rows // ROWS_PER_BREAK, 1)
     rows = arguments.max_steps + 2 if whole else rows
     limits = Limits(rows, breaks, arguments.max_steps, arguments.meter)
     times = save_times(saveat, traced)
+    # Those of several parts are merged; a single part's are increasing.
+    order = jnp.argsort(times) if len(subs) > 1 else jnp.arange(times.shape[0])
+    times = times[order] if len(subs) > 1 else times
     if arguments.reverse:
         end = read_off(problem, taped(problem, control, limits._replace(taped=True)), times)
     else:
         end = integrate(problem, control, limits, times)
     curve = dense_pieces(problem, end) if saveat.dense else None
-    ts, ys = _saved(arguments, saveat, traced, args, end, times)
+    states = end.saved.ys[:, : times.shape[0]]
+    states = states[:, jnp.argsort(order)] if len(subs) > 1 else states
+    ts, ys = _saved(arguments, saveat, traced, args, end, states)
     fine = end.outcome == jnp.int32(Outcome.SUCCESS)
     stats = {"steps": end.steps, "rejected": end.rejected, "events": end.landed}
     time = jnp.where(fine, jnp.nan, end.node.clock.plain())
@@ -199,47 +210,73 @@ def _saved(
     traced: TracedArguments,
     args: PyTree,
     end: State,
-    times: Array,
-) -> tuple[Array, Any]:
-    """The saved times, shape (batch, m), and `saveat.fn` of the states there, the batch first.
+    ys: Array,
+) -> tuple[Any, Any]:
+    """The saved times, shape (batch, m), and `fn` of the states there, the batch first.
+
+    With `SaveAt(subs=...)` both are pytrees like `subs`.
 
     Args:
         arguments: static arguments of `solve`.
-        saveat: what to save: the state at t0, t1, `times` or the ends of steps.
+        saveat: what to save.
         traced: t0, t1 and the states at t0.
-        args: the user's arguments, passed to `saveat.fn`; the batch axis first.
+        args: the user's arguments, passed to `fn`; the batch axis first.
         end: the loop's state after the solve.
-        times: save times, shape (m,).
+        ys: the states at the save times of all parts, shape (batch, m, n), part after part.
     """
-    subs, batch = saveat.subs, traced.y0.shape[0]
-    if subs is None:
-        return jnp.zeros((batch, 0), traced.y0.dtype), None
-    parts = []
-    if subs.t0:
+    if saveat.subs is None:
+        return jnp.zeros((traced.y0.shape[0], 0), traced.y0.dtype), None
+    parts, first = [], 0
+    for sub in sub_saveats(saveat):
+        size = 0 if sub.ts is None else sub.ts.shape[0]
+        states = ys[:, first : first + size]
+        parts.append(_saved_part(arguments, sub, traced, args, end, states))
+        first += size
+    is_sub = lambda leaf: isinstance(leaf, diffrax.SubSaveAt)  # noqa: E731
+    structure = jax.tree.structure(saveat.subs, is_leaf=is_sub)
+    return tuple(jax.tree.unflatten(structure, list(each)) for each in zip(*parts, strict=True))
+
+
+def _saved_part(
+    arguments: Arguments,
+    sub: diffrax.SubSaveAt,
+    traced: TracedArguments,
+    args: PyTree,
+    end: State,
+    ys: Array,
+) -> tuple[Array, Any]:
+    """The saved times of one part, shape (batch, m), and its `fn` of the states there.
+
+    `ys` are the states at its own save times, shape (batch, m, n); the others are as in `_saved`.
+    """
+    batch, parts = traced.y0.shape[0], []
+    if sub.t0:
         parts.append((traced.t0[:, None], traced.y0[:, None]))
-    if subs.steps:
-        parts.append(_steps(end, subs.steps, arguments.max_steps))
-    elif times.size:
-        parts.append((jnp.broadcast_to(times, (batch, times.size)), end.saved.ys[:, : times.size]))
-    if subs.t1 and not subs.steps:
+    if sub.steps:
+        parts.append(_steps(end, sub.steps, arguments.max_steps, to_end=sub.t1))
+    elif sub.ts is not None:
+        times = sub.ts.astype(traced.y0.dtype)
+        parts.append((jnp.broadcast_to(times, (batch, times.size)), ys))
+    if sub.t1 and not sub.steps:
         success = (end.outcome == jnp.int32(Outcome.SUCCESS))[:, None]
         ended = jnp.any(end.ended, axis=0)
         t1 = jnp.where(ended, end.node.clock.plain(), traced.t1)
         parts.append((t1[:, None], jnp.where(success, end.node.y.T, jnp.nan)[:, None]))
     ts = jnp.concatenate([part[0] for part in parts], axis=1)
-    ys = jnp.concatenate([part[1] for part in parts], axis=1)
+    states = jnp.concatenate([part[1] for part in parts], axis=1)
 
     def value(t: Array, y: Array, args: PyTree) -> Any:
-        return subs.fn(t, y, arguments.all_args(args))
+        return sub.fn(t, y, arguments.all_args(args))
 
     over_time = jax.vmap(value, in_axes=(0, 0, None))
-    return ts, jax.vmap(over_time)(ts, ys, args)
+    return ts, jax.vmap(over_time)(ts, states, args)
 
 
-def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
+def _steps(end: State, every: int, limit: int, *, to_end: bool) -> tuple[Array, Array]:
     """Times and states y at the end of every `every`-th accepted step, filled up with nan.
 
-    Shapes (batch, limit // every) and (batch, limit // every, n), with at most `limit` steps.
+    Shapes (batch, m) and (batch, m, n), with m = limit // every for at most `limit` steps. With
+    `to_end` the end of the last step is there in any case, and m one larger unless `every` is 1.
     """
     pieces, size = end.ring.pieces, end.node.y.shape[0]
     # Row 1 holds the first step. A step's end is the start of the next row, the last one's `node`.
@@ -254,4 +291,13 @@ def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
     times = jnp.where(known, times, end_time)
     states = jnp.where(known[..., None], states, end_state)
     selection = slice(every - 1, None, every)
-    return times[:, selection], states[:, selection]
+    times, states = times[:, selection], states[:, selection]
+    if not to_end or every == 1:
+        return times, states
+    count, left = end.row // jnp.int32(every), end.row % jnp.int32(every)
+    slots = jnp.arange(times.shape[1] + 1, dtype=jnp.int32)
+    here = (slots == count[:, None]) & (left > 0)[:, None]
+    times = jnp.pad(times, ((0, 0), (0, 1)), constant_values=jnp.nan)
+    states = jnp.pad(states, ((0, 0), (0, 1), (0, 0)), constant_values=jnp.nan)
+    times = jnp.where(here, end.node.clock.plain()[:, None], times)
+    return times, jnp.where(here[..., None], end.node.y.T[:, None], states)

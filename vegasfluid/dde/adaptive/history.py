@@ -150,12 +150,26 @@ class History:
             started, added = self._perturbation(offset)
             began = began + started
             piece = piece._replace(coefficients=piece.coefficients + added)
-        interpolated = piece.at(offset - began)
+        interpolated = self._at_once(offset, piece.at(offset - began), piece, began)
         before = clipped < self._first
         initial_history = self._before(jnp.where(before, offset, self._first), clipped)
         lost = (row == self._track.oldest) & (began > clipped + 2 * self._time_tolerance) & ~before
         self._record(offset, row, lost, within, before, initial_history)
         return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
+
+    def _at_once(
+        self, offset: Float[Array, "*lags"], value: Array, piece: Piece, began: Array
+    ) -> Float[Array, n * lags]:
+        """The values read, with the state itself where the lag is zero at a step's start.
+
+        There the step's piece is not known yet, so that derivatives with respect to the state would
+        be lost. The derivative with respect to the lag stays that of the piece.
+        """
+        zero = jnp.abs(offset - self._point.ahead) <= self._time_tolerance
+        zero &= ~jnp.asarray(self._point.arriving)
+        state = self._point.y.reshape(-1, *(1,) * offset.ndim)
+        moved = value - piece.at(jax.lax.stop_gradient(offset - began))
+        return jnp.where(zero, state + moved, value)
 
     def _before(
         self, offset: Float[Array, "*lags"], clipped: Float[Array, "*lags"]

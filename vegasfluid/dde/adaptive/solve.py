@@ -67,7 +67,7 @@ def solve(
 
     Returns:
         `ts` (m,), the times requested by `saveat` (unless given: t1); `ys` (m, n), the states
-        there; `outcome`, `time` of a failure, `stats` and, with dense output, `curve`.
+        there; `outcome`, `time` of a failure, `stats` and, with dense output, `interpolation`.
 
     Raises:
         InvalidInput: for an argument out of range.
