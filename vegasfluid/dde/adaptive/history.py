@@ -159,8 +159,8 @@ class History:
 
     def _at_once(
         self, offset: Float[Array, "*lags"], value: Array, piece: Piece, began: Array
-    ) -> Float[Array, n * lags]:
-        """The values read, with the state itself where the lag is zero at a step's start.
+    ) -> Array:
+        """The values read, shape (n, ...), with the state where the lag is zero at a step's start.
 
         There the step's piece is not known yet, so that derivatives with respect to the state would
         be lost. The derivative with respect to the lag stays that of the piece.
