@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import diffrax
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -122,6 +123,20 @@ def test_solve_batch_rejects(name, change):
 def test_an_implicit_method_is_refused_with_a_remedy():
     with pytest.raises(Unsupported, match=r"solver Kvaerno5 is not supported: .* more max_steps"):
         dde.solve(by_lag, diffrax.Kvaerno5(), 0.0, 2.0, None, np.ones(1))
+
+
+def test_reverse_mode_without_its_adjoint_names_it():
+    """Forward mode is the default: the derivative of 1 - 2 rate by the rate is there."""
+
+    def end(rate):
+        return dde.solve(
+            lambda t, y, history, rate: -rate * history(t - 3.0), diffrax.Heun(), 0.0, 2.0, 0.5,
+            jnp.ones(1), rate, stepsize_controller=CONSTANT,
+        ).ys[-1, 0]  # fmt: skip
+
+    assert float(jax.jacfwd(end)(1.0)) == pytest.approx(-2.0, rel=1e-12)
+    with pytest.raises(RuntimeError, match=r"adjoint=diffrax\.RecursiveCheckpointAdjoint\(\)"):
+        jax.grad(end)(1.0)
 
 
 def refused_in_one_line(error, name):

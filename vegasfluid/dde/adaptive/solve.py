@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import diffrax
 import equinox as eqx
+import equinox.internal as eqxi
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,6 +36,11 @@ __all__ = ["solve", "solve_batch"]
 
 CAPACITY_GROWTH = 8
 """Factor by which the history capacity grows when a solve needs more (chosen)."""
+NO_REVERSE_MODE = (
+    "dde.solve: jax.grad needs adjoint=diffrax.RecursiveCheckpointAdjoint() and max_steps no "
+    "larger than necessary; jax.jacfwd needs neither."
+)
+"""The error where reverse mode differentiates a solve whose adjoint is forward mode."""
 CPU_CHUNK = 64
 """Instances in a chunk on a CPU, unless the caller chooses: their histories fit in the cache."""
 
@@ -236,8 +242,12 @@ def _solve_arrays(
     require_first_step(arguments, traced)
     delayed, guards = _features_used(arguments, traced, args)
     if delayed or arguments.events or arguments.project:
-        return solve_dde(arguments, saveat, traced, args, guards)
-    return solve_ode(arguments, saveat, traced, args)
+        solution = solve_dde(arguments, saveat, traced, args, guards)
+    else:
+        solution = solve_ode(arguments, saveat, traced, args)
+    if arguments.reverse:
+        return solution
+    return eqxi.nondifferentiable_backward(solution, msg=NO_REVERSE_MODE)
 
 
 def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) -> tuple[bool, int]:
