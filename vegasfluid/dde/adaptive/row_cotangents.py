@@ -48,6 +48,8 @@ def split_own_row(
 def add_read_cotangents(pieces: Array, read_cotangents: ReadCotangents) -> Array:
     """The cotangents of all pieces, (batch, rows, width), with those of the rows read added."""
     evaluations, powers, n, reads, batch = read_cotangents.perturbations.coefficients.shape
+    if not reads:
+        return pieces
     flat = jnp.moveaxis(read_cotangents.perturbations.coefficients, 3, 1).reshape(
         evaluations * reads, powers * n, batch
     )
