@@ -184,7 +184,7 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
         return layout.unpack(ys).queue[:, 0]
 
     laws = [cast(Red, of.link.aqm) for of in models]
-    drops, weights = jnp.array([(of.max_drop, of.weight) for of in laws]).T
+    drops, weights = jnp.array([(of.max_drop, of.average_weight) for of in laws]).T
     queues = np.asarray(jax.jit(jax.vmap(queue))(drops, weights))
     return [ending(np.arange(samples) * SAMPLE, queue) for queue in queues]
 

@@ -38,7 +38,7 @@ W, R, T, p, C = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob
 s, P, b = sp.Symbol("s"), sp.Symbol("P"), sp.Symbol("b")
 LATE = sp.exp(-s * R)
 
-MARKS = Red(min_thresh=50, max_thresh=150, wait=False, ecn=True)
+MARKS = Red(min_thresh=50, max_thresh=150, weight=0.002, wait=False, ecn=True)
 DROPS = Red(min_thresh=50, max_thresh=150, weight=0.001)
 
 
@@ -290,8 +290,8 @@ def test_the_form_for_one_class_of_reno_is_that_of_the_theory():
     [
         DROPS,
         MARKS,
-        Red(min_thresh=20, max_thresh=60, gentle=True),
-        Red(min_thresh=20, max_thresh=79.5),
+        Red(min_thresh=20, max_thresh=60, weight=0.002, gentle=True),
+        Red(min_thresh=20, max_thresh=79.5, weight=0.002),
     ],
 )
 def test_a_red_queue_signals_its_slope_through_its_average(law):
