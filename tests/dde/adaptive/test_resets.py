@@ -245,6 +245,8 @@ def test_a_bound_keeps_the_right_hand_side_inside_its_domain():
     np.testing.assert_allclose(found.ys[:, 0], [0.25, 0.0025, 0.0, 0.0], rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_history_grows_where_it_may():
     """A lag of 12 is 1200 steps of 0.01, more than are kept at first; not under jit."""
 
