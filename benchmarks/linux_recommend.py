@@ -1,4 +1,4 @@
-"""Recommendations for random networks of Linux hosts, judged by a real Linux kernel.
+"""Recommendations for random networks of Linux hosts, tested in a real Linux kernel.
 
     python -m benchmarks.linux_recommend KERNEL [--numbers 1 20]
 
@@ -117,7 +117,7 @@ def command(*arguments: str) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def judged(number: int, kernel: Path) -> dict[str, Any]:
+def row_of(number: int, kernel: Path) -> dict[str, Any]:
     """Row of a random network: the recommendation, and the ratios of our packets and the kernel."""
     text = drawn(number)
     with TemporaryDirectory() as folder:
@@ -161,7 +161,7 @@ def main() -> None:
     known = {json.loads(row)["number"] for row in rows}
     for number in range(options.numbers[0], options.numbers[1] + 1):
         if number not in known:
-            row = judged(number, options.kernel)
+            row = row_of(number, options.kernel)
             with RECOMMENDED.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
 

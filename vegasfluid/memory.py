@@ -17,7 +17,8 @@ from pathlib import Path
 from vegasfluid.errors import InvalidInput, TooLarge
 from vegasfluid.limits import short_number
 
-__all__ = ["GIB", "VARIABLE", "allowed_memory", "memory_limited", "require_memory", "reserved"]
+__all__ = ["GIB", "VARIABLE", "allowed_memory", "checked_limit", "memory_limited"]
+__all__ += ["require_memory", "reserved"]
 
 VARIABLE = "VEGASFLUID_MAX_MEMORY"
 """Environment variable with the memory that all runs of a process may use together, GiB."""
@@ -47,19 +48,28 @@ def allowed_memory() -> float:
         InvalidInput: where this variable is not a positive number.
     """
     if text := os.environ.get(VARIABLE):
-        return GIB * _positive(text)
+        return GIB * checked_limit("environment", VARIABLE, text)
     return PART * min([_physical_memory(), *_limits()])
 
 
-def _positive(text: str) -> float:
-    """The positive finite number that the environment variable holds, GiB."""
+def checked_limit(owner: str, name: str, gib: float | str) -> float:
+    """A memory limit in GiB, if it is a positive finite number.
+
+    Args:
+        owner: whose limit it is, for the error message.
+        name: name of the option or variable, likewise.
+        gib: the limit, or its text.
+
+    Raises:
+        InvalidInput: if it is not.
+    """
     try:
-        gib = float(text)
+        limit = float(gib)
     except ValueError:
-        gib = math.nan
-    if not 0 < gib < math.inf:
-        raise InvalidInput("environment", VARIABLE, "a positive number of GiB", text)
-    return gib
+        limit = math.nan
+    if not 0 < limit < math.inf:
+        raise InvalidInput(owner, name, "a positive number of GiB", gib)
+    return limit
 
 
 @contextmanager

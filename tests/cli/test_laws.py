@@ -27,6 +27,7 @@ def test_laws_json(run):
         "required": True,
     }
     assert parameters["max_drop"]["default"] == 0.1
+    assert parameters["weight"]["default"] is None  # as the implementation does
     for key in ("congestion_controls", "queue_disciplines", "vegas_dialects"):
         assert all(entry["sources"] for entry in found[key])
 

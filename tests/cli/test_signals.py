@@ -84,7 +84,7 @@ def test_within_the_first_moments(tmp_path):
 def test_at_any_moment(tmp_path, command):
     """While it imports, compiles with an empty cache, and runs.
 
-    The commands that write a file and the others get the two signals at each other's moments.
+    The two signals take turns; commands that write a file begin with the other one.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if "--out" in COMMANDS[command]:

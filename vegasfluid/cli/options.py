@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from vegasfluid.cli import completion
-from vegasfluid.memory import memory_limited
+from vegasfluid.memory import checked_limit, memory_limited
 
 __all__ = [
     "Against",
@@ -92,9 +91,8 @@ def seed_in_range(seed: int) -> int:
 def limit_memory(context: typer.Context, gib: float | None) -> float | None:
     """Limit the memory of runs to `gib` GiB until the command ends; None: no other limit."""
     if gib is not None:
-        if not 0 < gib < math.inf:
-            raise typer.BadParameter(f"must be a positive number of GiB, but is {gib:g}")
-        context.with_resource(memory_limited(gib))
+        limit = checked_limit(str(context.info_name), "--max-memory", gib)
+        context.with_resource(memory_limited(limit))
     return gib
 
 

@@ -43,7 +43,7 @@ def reserve(vector_field: VectorField, grid: TimeGrid) -> Iterator[None]:
         grid: sample times and steps, s.
 
     Raises:
-        TooLarge: for more memory than half of the machine's, or 1e8 steps.
+        TooLarge: for more memory than runs may use, or more than 1e8 steps.
     """
     steps = grid.until / grid.step
     if steps > MOST_STEPS:

@@ -142,7 +142,7 @@ def executed(
         The state at the end of the run, with all samples; its times are in ps.
 
     Raises:
-        TooLarge: for a run that needs more than half of the machine's memory.
+        TooLarge: for a run that needs more memory than runs may use.
     """
     ticks = np.array([picoseconds(time) for time in times])
     bins = 0

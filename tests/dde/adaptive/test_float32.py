@@ -65,7 +65,7 @@ def test_tight_tolerances_reach_the_bound_of_single_precision(errors):
 
 @pytest.mark.slow
 def test_the_error_does_not_grow_as_the_tolerance_shrinks(errors):
-    floor = 3e-4  # of single precision, which the errors reach at 1e-5
+    floor = 3e-4  # rounding in single precision; errors are below it from 1e-5 on
     assert errors[1e-5] < min(errors[1e-4], floor)
     assert errors[1e-6] < max(errors[1e-5], floor)
     assert errors[3e-7] < max(errors[1e-6], floor)

@@ -126,7 +126,7 @@ def red_profile(red: Red, *, marks: bool) -> RedProfile:
         gentle=bool(red.gentle),
         wait=red.waits,
         marks=marks,
-        implementation=red.implementation or "ns2",
+        implementation=red.chosen_implementation,
     )
 
 

@@ -105,8 +105,8 @@ NO_WAIT = Gap(1, 0)
 """Gaps of ns-2 without `wait`: every packet is dropped where p_b is above one half."""
 
 
-def gap_of(implementation: str | None, wait: bool | None) -> Gap:
-    """Mean gap between two drops, by whose RED it is (None: ns-2's) and ns-2's `wait` (None: yes).
+def gap_of(implementation: str, wait: bool | None) -> Gap:
+    """Mean gap between two drops, by whose RED it is and ns-2's `wait` (None: yes).
 
     >>> gap_of("ns2", True), gap_of("linux", None)
     (Gap(first=3, second=-1), Gap(first=1, second=1))
@@ -203,9 +203,14 @@ class Red(QueueDiscipline):
         return NS2_WEIGHT
 
     @property
+    def chosen_implementation(self) -> str:
+        """Whose RED it is (`implementation`); outside a network ns-2's unless it says so."""
+        return self.implementation or "ns2"
+
+    @property
     def is_linux(self) -> bool:
-        """Whether it is Linux's RED; one that is in no network is ns-2's unless it says so."""
-        return self.implementation == "linux"
+        """Whether it is Linux's RED."""
+        return self.chosen_implementation == "linux"
 
     @property
     def waits(self) -> bool:
@@ -215,7 +220,7 @@ class Red(QueueDiscipline):
     @property
     def gap(self) -> Gap:
         """Mean gap between two drops, which depends on how the implementation spaces them."""
-        return gap_of(self.implementation, self.wait)
+        return gap_of(self.chosen_implementation, self.wait)
 
     @property
     def average_weight(self) -> Any:
@@ -335,7 +340,7 @@ class Red(QueueDiscipline):
     @property
     def rule(self) -> AdmissionRule:
         """The packet simulator's rule of the implementation: admits, marks or drops a packet."""
-        return IMPLEMENTATIONS[self.implementation or "ns2"]
+        return IMPLEMENTATIONS[self.chosen_implementation]
 
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rule reads from the queue's record, by field name.

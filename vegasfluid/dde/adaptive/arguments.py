@@ -24,6 +24,7 @@ __all__ = [
     "check_times",
     "checked_arguments",
     "checked_traced",
+    "is_part",
     "require_first_step",
     "save_times",
     "sub_saveats",
@@ -59,9 +60,7 @@ class Arguments(eqx.Module):
     @property
     def inner_controller(self) -> diffrax.AbstractStepSizeController:
         """The controller of the error test, without the times at which steps end."""
-        controller = self.controller
-        clips = isinstance(controller, diffrax.ClipStepSizeController)
-        return getattr(controller, "controller", controller) if clips else controller
+        return getattr(self.controller, "controller", self.controller)
 
     def times(self, name: str, dtype: Any) -> Float[Array, " times"]:
         """The controller's times of this `name`, `step_ts` or `jump_ts`; empty without them."""
@@ -239,7 +238,12 @@ def _check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
 
 def sub_saveats(saveat: diffrax.SaveAt) -> list[diffrax.SubSaveAt]:
     """The parts of a `SaveAt(subs=...)` in order; one for a `SaveAt` without `subs`."""
-    return jax.tree.leaves(saveat.subs, is_leaf=lambda leaf: isinstance(leaf, diffrax.SubSaveAt))
+    return jax.tree.leaves(saveat.subs, is_leaf=is_part)
+
+
+def is_part(node: Any) -> bool:
+    """Whether a node of `SaveAt.subs` is one of its parts."""
+    return isinstance(node, diffrax.SubSaveAt)
 
 
 def _check_sub(subs: diffrax.SubSaveAt, traced: TracedArguments) -> None:

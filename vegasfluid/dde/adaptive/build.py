@@ -13,6 +13,7 @@ from vegasfluid.dde.adaptive.adjoint import taped
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
     TracedArguments,
+    is_part,
     save_times,
     sub_saveats,
 )
@@ -232,8 +233,7 @@ def _saved(
         states = ys[:, first : first + size]
         parts.append(_saved_part(arguments, sub, traced, args, end, states))
         first += size
-    is_sub = lambda leaf: isinstance(leaf, diffrax.SubSaveAt)  # noqa: E731
-    structure = jax.tree.structure(saveat.subs, is_leaf=is_sub)
+    structure = jax.tree.structure(saveat.subs, is_leaf=is_part)
     return tuple(jax.tree.unflatten(structure, list(each)) for each in zip(*parts, strict=True))
 
 
