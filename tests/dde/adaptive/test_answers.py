@@ -42,8 +42,8 @@ def solved_at(system, solver, tolerances, family=None):
     ids=names,
 )
 def test_the_solution_is_within_the_tolerance(system):
-    """C1 and C2 read their past over long steps, whose dense output no tolerance governs."""
-    allowed = {"DDETST C1": 3000, "DDETST C2": 500}.get(system.name, ALLOWED)
+    """C1 amplifies errors 1900 times, C2 200 times."""
+    allowed = {"DDETST C1": 2000, "DDETST C2": 200}.get(system.name, ALLOWED)
     for rtol, error in solved_at(system, TSIT5, (1e-5, 1e-7)):
         assert error < allowed * rtol
 

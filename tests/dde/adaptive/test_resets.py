@@ -104,7 +104,7 @@ def test_a_ball_that_bounces():
         lambda t, y, history, args: y[0], lambda t, y, args: jnp.stack([0.0 * y[0], -y[1] / 2])
     )
     found = dde.solve(
-        lambda t, y, history, args: jnp.stack([y[1], -2.0 + 0.0 * history(t - 1.0)[1]]), BOSH3,
+        lambda t, y, history, args: jnp.stack([y[1], -2.0 + 0.0 * history(t - 5.0)[1]]), BOSH3,
         0.0, 2.6, None, jnp.array([1.0, 0.0]), resets=[bounce], stepsize_controller=FINE,
         saveat=diffrax.SaveAt(ts=jnp.array([0.5, 1.5, 2.25, 2.6])),
     )  # fmt: skip

@@ -173,7 +173,7 @@ def updated_active_breaks(
     passed: Int32[Array, "sites batch"],
     now: CompensatedTime,
     read_times: Float[Array, "sites batch"],
-    near: Float[Array, " batch"],
+    near: Float[Array, "#sites batch"],
 ) -> ActiveBreaks:
     """The breaks before and after the time that each site reads, for times that may have jumped.
 
@@ -184,7 +184,8 @@ def updated_active_breaks(
         passed: number of breaks that each site had passed before, shape (sites, batch).
         now: the time to which `read_times` refer.
         read_times: the times that the sites read, minus `now`; shape (sites, batch).
-        near: a break no further ahead than this time counts as passed, shape (batch,).
+        near: a break no further ahead than this time counts as passed; negative for a read time
+            that decreases, where a break no further behind does not count any more.
     """
 
     def shift(active_breaks: ActiveBreaks) -> Array:

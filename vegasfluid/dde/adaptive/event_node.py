@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.bounds import Modes, zero_slopes_at_bounds
 from vegasfluid.dde.adaptive.breaking_points import (
+    ActiveBreaks,
     ActiveInterval,
     BreakingPoints,
     updated_active_breaks,
 )
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.events import (
     BREAK_TOLERANCE,
     Crossings,
@@ -19,6 +21,7 @@ from vegasfluid.dde.adaptive.events import (
     HistoryReads,
     StartValues,
     mode_indicators,
+    read_rates,
 )
 from vegasfluid.dde.adaptive.history import EvaluationPoint
 from vegasfluid.dde.adaptive.node import (
@@ -89,10 +92,8 @@ def event_node(
     # A break at which y has more continuous derivatives does not reduce the order.
     matters = level < max(equation.method.order - 2, 1)
     breaks = breaks.added(event & matters, clock, level)
-    read_times = HistoryReads(evaluation.read_times - passed, evaluation.rows)
-    near = 2 * problem.time_tolerance + BREAK_TOLERANCE * passed
-    active_breaks = updated_active_breaks(
-        breaks, active_breaks.passed, clock, read_times.times, near
+    read_times, active_breaks = _reads_after(
+        problem, attempted, crossings, evaluation, passed, breaks, active_breaks.passed, clock
     )
     indicators = mode_indicators(problem, modes, y, evaluation)
     unknown = jnp.full_like(indicators, jnp.inf)
@@ -102,6 +103,30 @@ def event_node(
     ended = ending_events(equation, flips, attempted.node.modes.above)
     record = EventRecord(location.first, reached, acting, ended, location.break_at)
     return node, breaks, record
+
+
+def _reads_after(
+    problem: Problem,
+    attempted: AttemptedStep,
+    crossings: Crossings,
+    evaluation: Evaluation,
+    passed: Float[Array, " batch"],
+    breaks: BreakingPoints,
+    passed_breaks: Int32[Array, "sites batch"],
+    clock: CompensatedTime,
+) -> tuple[HistoryReads, ActiveBreaks]:
+    """The past times read right after an event, and the breaks before and after each.
+
+    Takes the step and its crossings, the right-hand side after the event, the time from the step's
+    start to it, all breaks, the number that each site had passed and the event's time.
+    """
+    before = attempted.node.start_values.read_times.times
+    rates = read_rates(before, attempted.trial.end.read_times, attempted.step)
+    read_times = HistoryReads(evaluation.read_times - passed, evaluation.rows, rates)
+    near = 2 * problem.time_tolerance + BREAK_TOLERANCE * passed
+    near = jnp.where(crossings.rising, near, -near)
+    active = updated_active_breaks(breaks, passed_breaks, clock, read_times.times, near)
+    return read_times, active
 
 
 def _signs_after(

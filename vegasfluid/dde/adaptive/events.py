@@ -28,6 +28,7 @@ __all__ = [
     "find_crossings",
     "locate",
     "mode_indicators",
+    "read_rates",
 ]
 
 BREAK_TOLERANCE = 1e-9
@@ -43,10 +44,27 @@ class HistoryReads(NamedTuple):
     Args:
         times: the times relative to the step's start, shape (sites, batch).
         rows: the ring's rows that hold them, shape (sites, batch).
+        rates: their mean rate of change in the step before, 1 for a constant lag; (sites, batch).
     """
 
     times: Float[Array, "sites batch"]
     rows: Int32[Array, "sites batch"]
+    rates: Float[Array, "sites batch"]
+
+
+def read_rates(
+    start: Float[Array, "sites batch"],
+    end: Float[Array, "sites batch"],
+    step: Float[Array, " batch"],
+) -> Float[Array, "sites batch"]:
+    """The mean rates of change of the read times in a step, without derivatives.
+
+    Args:
+        start: times read at its start, relative to it.
+        end: times read at its end, relative to its start.
+        step: its length.
+    """
+    return jax.lax.stop_gradient((end - start) / step)
 
 
 class StartValues(NamedTuple):

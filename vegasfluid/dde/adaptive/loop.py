@@ -35,6 +35,11 @@ LAG_MARGIN = 0.95
 may shrink within the step (chosen)."""
 VANISHING_LAG = 1e-4
 """With bounds or guards, lags shorter than this fraction of t1 - t0 do not limit the step."""
+BEYOND_BREAK = 1.2
+"""With a lag that changes, steps go beyond its next break by this factor: the break is only
+foreseen, and the dense output near a step's end is as accurate as the end (chosen)."""
+STEADY = 1e-9
+"""A read time whose rate of change is within this of 1 has a constant lag (chosen)."""
 MAX_CHATTER = 16
 """Consecutive events at one time beyond which a solve fails with CHATTERING (chosen)."""
 
@@ -166,6 +171,7 @@ def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Ar
         shortest = LAG_MARGIN * shortest
         near = shortest > VANISHING_LAG * problem.begin.until(problem.end)
     step = jnp.where(near, jnp.minimum(state.step, shortest), state.step)
+    step = _within_breaks(problem, state, step)
     ahead = state.node.clock.until(problem.times.stops)
     ahead = jnp.where(ahead > 4 * problem.time_tolerance, ahead, jnp.inf)
     ahead = jnp.min(ahead, axis=0, initial=jnp.inf)
@@ -174,6 +180,25 @@ def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Ar
     last = step >= left * (1 - END_TOLERANCE)
     step = jnp.where(last, left, jax.lax.stop_gradient(step))
     return jnp.where(active, step, 64 * problem.time_tolerance), last
+
+
+def _within_breaks(problem: Problem, state: State, step: Array) -> Float[Array, " batch"]:
+    """The length of a step that goes no further than the next break of any site.
+
+    The time at which a lag passes its break is known if the lag is constant; else it is foreseen
+    from the rate of change of its read time in the step before, and the step goes a little beyond.
+    A break that is passed within the next rounding error is left to the step itself.
+    """
+    start = state.node.start_values
+    reads, interval = start.read_times, start.active_breaks.interval(state.node.clock)
+    rising = reads.rates > 0
+    gap = jnp.where(rising, interval.upper - reads.times, reads.times - interval.lower)
+    speed = jnp.abs(reads.rates)
+    steady = jnp.abs(reads.rates - 1) < STEADY
+    ahead = gap / jnp.where(steady, 1.0, jnp.maximum(speed, jnp.finfo(speed.dtype).tiny))
+    ahead = jnp.where(steady, ahead, BEYOND_BREAK * ahead)
+    ahead = jnp.where(ahead > 64 * problem.time_tolerance, ahead, jnp.inf)
+    return jnp.minimum(step, jnp.min(jax.lax.stop_gradient(ahead), axis=0, initial=jnp.inf))
 
 
 def _next_step(state: State, decision: StepDecision, result: StepResult) -> Float[Array, " batch"]:

@@ -44,7 +44,10 @@ def initial_state(
     indicators = mode_indicators(problem, modes, problem.y0, evaluation)
     unknown = jnp.full_like(indicators, jnp.inf)
     start_values = StartValues(
-        HistoryReads(evaluation.read_times, evaluation.rows), indicators, unknown, active_breaks
+        HistoryReads(evaluation.read_times, evaluation.rows, jnp.ones_like(evaluation.read_times)),
+        indicators,
+        unknown,
+        active_breaks,
     )
     node = Node(problem.begin, problem.y0, slope, evaluation.free, start_values, modes)
     piece = initial_piece(problem, slope)

@@ -37,7 +37,7 @@ class Trial(NamedTuple):
 
     Args:
         y: state at its end, shape (n, batch).
-        error: estimate of the state's error, shape (n, batch).
+        error: estimate of the error of the state and of the dense output, shape (n, batch).
         piece: its dense output.
         end: the right-hand side at its end.
         fault: the first fault of a stage, an `Outcome`; shape (batch,).
@@ -193,6 +193,9 @@ def evaluate_stages(
     slopes, frees = [*slopes, end.slope], [*frees, end.free]
     fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), end.fault, fault)
     error = step * _weighted(method.error, slopes)
+    if method.dense_error:
+        dense_error = step * _weighted(method.dense_error, slopes)
+        error = jnp.where(jnp.abs(dense_error) > jnp.abs(error), dense_error, error)
     free_error = BOUND_ERROR_WEIGHT * step * _weighted(method.error, frees)
     for number, component in enumerate(problem.equation.bounded):
         at_bound = context.modes.at_bound[number] != 0

@@ -16,6 +16,7 @@ from vegasfluid.dde.adaptive.events import (
     StartValues,
     locate,
     mode_indicators,
+    read_rates,
 )
 from vegasfluid.dde.adaptive.node import AttemptedStep, EventRecord, Node, pick
 from vegasfluid.dde.adaptive.problem import Problem, StepContext
@@ -77,8 +78,9 @@ def resolve_step(
     end = trial.end
     indicators = mode_indicators(problem, context.modes, trial.y, end)
     changes = jnp.abs(indicators - node.start_values.indicators)
+    rates = read_rates(node.start_values.read_times.times, end.read_times, step)
     start_values = StartValues(
-        HistoryReads(end.read_times - step, end.rows),
+        HistoryReads(end.read_times - step, end.rows, rates),
         indicators,
         changes,
         node.start_values.active_breaks,
