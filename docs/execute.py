@@ -38,6 +38,7 @@ AXES = "application/x-vegasfluid-axes+json"
 UNITS = (
     *("packets", "packets/s", "Mbit/s", "Kbit/s", "Gbit/s", "s", "ms", "1/s", "rad/s", "1/packets"),
     *("%", "bytes", "packets a round trip", "packets per RTT per packet of backlog", "flows"),
+    *("days", "photon lifetimes", "relative"),
 )
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 """Of a traceback."""

@@ -31,4 +31,4 @@ def test_the_loop_has_no_scatter(both_ways: bool) -> None:
     asked = traced.lower(lowering_platforms=("rocm",)).as_text()  # where there are no lane kernels
     assert "stablehlo.while" in asked
     assert "stablehlo.scatter" not in asked
-    assert "vegasfluid_lanes" in traced.lower(lowering_platforms=("cpu",)).as_text()
+    assert "vegasfluid.lanes" in traced.lower(lowering_platforms=("cpu",)).as_text()

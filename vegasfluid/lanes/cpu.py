@@ -91,7 +91,7 @@ def register(program: Program) -> str:
     Returns:
         The name under which XLA calls it.
     """
-    name = f"vegasfluid_lanes_{program.name}_{program.width}_{optimisation_level()}"
+    name = f"{__name__}.{program.name}_{program.width}_{optimisation_level()}"
     if name not in REGISTERED:
         handler = loaded(machine_code(program))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")

@@ -71,7 +71,7 @@ def register(program: Program) -> str:
     Raises:
         Unsupported: if CUDA's driver is missing or rejects the program.
     """
-    name = f"vegasfluid_lanes_gpu_{program.name}"
+    name = f"{__name__}.{program.name}"
     if name not in REGISTERED:
         kernel = kernel_of(ptx(program))
         launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
