@@ -31,6 +31,7 @@ class Outcome(IntEnum):
     START_NOT_FINITE = 10
     CHATTERING = 11
     START_OUT_OF_BOUNDS = 12
+    NEWTON_FAILED = 13
 
     @property
     def meaning(self) -> str:
@@ -54,6 +55,9 @@ _MEANINGS = {
     Outcome.CHATTERING: "bounds or guards changed again and again at one time: no solution goes "
     "on, or an effect that stays needs a reset",
     Outcome.START_OUT_OF_BOUNDS: "the state at t0 was outside its bounds",
+    Outcome.NEWTON_FAILED: "the Newton iteration of the implicit method did not converge, even in "
+    "the shortest step: the right-hand side is not finite, a jump is not declared (guards, "
+    "jump_ts), or constant steps are too long",
 }
 
 

@@ -30,7 +30,7 @@ from vegasfluid.dde.adaptive.save_times import Saved
 from vegasfluid.dde.adaptive.step_size import StepSizeControl
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported
 
 __all__ = ["ROWS_PER_BREAK", "solve_dde"]
 
@@ -54,12 +54,18 @@ def solve_dde(
         Save times (batch, m), states there (batch, m, n), outcomes and numbers of steps (batch,).
     """
     problem = build_problem(arguments, traced, args, guards)
+    if arguments.reverse and problem.equation.method.newton:
+        reason = "use jax.jacfwd, or an explicit method such as Tsit5()"
+        name = type(arguments.solver).__name__
+        raise Unsupported("dde.solve", f"reverse mode with {name}", reason)
     constant = isinstance(arguments.inner_controller, diffrax.ConstantStepSize)
     if not constant and not any(problem.equation.method.error):
         given = f"PIDController with {type(arguments.solver).__name__}(), which estimates no error"
         raise InvalidInput("dde.solve", "stepsize_controller", "ConstantStepSize()", given)
     controller = None if constant else arguments.inner_controller
-    control = StepSizeControl(controller, traced.dt0, problem.equation.method.order)
+    # The error of implicit Euler's estimate, the difference to a method of order 2, is of order 2.
+    order = max(problem.equation.method.order, 2)
+    control = StepSizeControl(controller, traced.dt0, order)
     subs = sub_saveats(saveat)
     steps = any(sub.steps for sub in subs)
     whole = saveat.dense or steps or arguments.reverse
@@ -142,7 +148,34 @@ def build_problem(
     time_tolerance = 16 * float(jnp.finfo(dtype).eps) * jax.lax.stop_gradient(latest)
     begin, equation = CompensatedTime.at(traced.t0), equation_of(arguments, bounded, guards)
     inputs = ((args, traced.y0), traced.y0.T, begin, traced.t1, bounds, time_tolerance)
-    return Problem(equation, *inputs, _times(arguments, traced))
+    scale = _newton_scale(arguments, equation, traced)
+    return Problem(equation, *inputs, _times(arguments, traced), scale)
+
+
+def _newton_scale(
+    arguments: Arguments, equation: Equation, traced: TracedArguments
+) -> Float[Array, "two components batch"]:
+    """The tolerances rtol and atol of an implicit method's Newton iteration, the batch axis last.
+
+    They are those of its `root_finder` or, unless it has any, of the step-size controller; zeros
+    for an explicit method.
+
+    Raises:
+        InvalidInput: for constant steps with a `root_finder` without tolerances.
+    """
+    newton, controller = equation.method.newton, arguments.inner_controller
+    tolerances: Any = (0.0, 0.0) if newton is None else newton.tolerances
+    if tolerances is None:
+        if not isinstance(controller, diffrax.PIDController):
+            allowed = "one with tolerances, such as Kvaerno5(root_finder=VeryChord(1e-9, 1e-9)), "
+            name = type(arguments.solver).__name__
+            raise InvalidInput(
+                "dde.solve", "solver", f"{allowed}with ConstantStepSize()", f"{name}()"
+            )
+        tolerances = (controller.rtol, controller.atol)
+    dtype, batch = traced.y0.dtype, traced.y0.shape[0]
+    parts = jnp.broadcast_arrays(*(jnp.asarray(part, dtype).reshape(-1, 1) for part in tolerances))
+    return jax.lax.stop_gradient(jnp.broadcast_to(jnp.stack(parts), (2, parts[0].shape[0], batch)))
 
 
 def _times(arguments: Arguments, traced: TracedArguments) -> Times:

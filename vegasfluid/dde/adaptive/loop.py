@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.events import find_crossings
+from vegasfluid.dde.adaptive.implicit_step import attempt_implicit
 from vegasfluid.dde.adaptive.loop_state import Limits, State
 from vegasfluid.dde.adaptive.node import AttemptedStep, Node, pick
 from vegasfluid.dde.adaptive.problem import Problem, StepContext
@@ -95,7 +96,7 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
     interval = node.start_values.active_breaks.interval(node.clock)
     context = StepContext(ring, state.row, node.clock, node.modes, 1 / state.piece.rate, interval)
     step, last = _this_step(problem, state, active)
-    trial = attempt(
+    trial = (attempt_implicit if problem.equation.method.newton else attempt)(
         problem,
         context,
         StepStart(node.y, node.slope, node.free, node.start_values.read_times.rows, state.piece),
@@ -166,6 +167,8 @@ def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Ar
     shortest = jnp.min(
         jnp.where(lags > problem.time_tolerance, lags, jnp.inf), axis=0, initial=jnp.inf
     )
+    # A stage may lie beyond the step's end.
+    shortest /= max(1.0, *problem.equation.method.times)
     near = state.step < ITERATION_WORTHWHILE * shortest
     if problem.equation.bounded or problem.equation.guard_count:
         shortest = LAG_MARGIN * shortest

@@ -1,12 +1,17 @@
-"""An explicit Runge-Kutta method: its tableau and its dense output as polynomials.
+"""A Runge-Kutta method: its tableau and its dense output as polynomials.
 
 Both are taken from a diffrax solver. The last stage has to be the first one of the next step (FSAL:
-Bosh3, Tsit5, Dopri5, ...). Other methods (Euler, Heun, Midpoint, Ralston) get it as one more stage,
-which costs nothing, and the cubic Hermite polynomial as dense output.
+Bosh3, Tsit5, Dopri5, ...). Other explicit methods (Euler, Heun, Midpoint, Ralston) get it as one
+more stage, which costs nothing, and the cubic Hermite polynomial as dense output.
+
+The implicit methods are ESDIRK ones: their first stage is explicit, each later stage depends on its
+own slope with the same weight, and the last one is the end of the step. Diffrax gives them all the
+cubic Hermite polynomial, of order 3. That is enough for delayed values in methods up to order 4
+(its error is integrated once); for Kvaerno5 a dense output of order 4 is computed here.
 
 Sources: P. Bogacki and L. Shampine, Appl. Math. Lett. 2(4), 1989 (Bosh3); J. Dormand and P.
 Prince, J. Comput. Appl. Math. 6(1), 1980 (Dopri5); C. Tsitouras, Comput. Math. Appl. 62(2), 2011
-(Tsit5). The coefficients are those of diffrax.
+(Tsit5); A. Kvaerno, BIT 44, 2004 (Kvaerno3 to 5). The coefficients are those of diffrax.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput, Unsupported
 
-__all__ = ["Method", "method_of"]
+__all__ = ["Method", "Newton", "method_of"]
 
 Weights = tuple[float, ...]
 
@@ -39,6 +44,23 @@ vector that is zero for all trees of order 5 and closest to the difference for t
 (`tests/dde/adaptive/test_dense_error.py`)."""
 FIT_TOLERANCE = 1e-11
 """Largest error of a polynomial fit to the dense output that counts as exact (chosen)."""
+LARGEST_HERMITE_ORDER = 4
+"""Implicit methods up to this order have the cubic Hermite polynomial as dense output."""
+
+
+class Newton(NamedTuple):
+    """The settings of the Newton iteration of an implicit method.
+
+    Args:
+        tolerances: rtol and atol of the states; None: those of the step-size controller.
+        kappa: the iteration ends where its error is below this fraction of the tolerance.
+        max_iterations: largest number of iterations; where more are needed, the step is repeated
+            with a smaller length.
+    """
+
+    tolerances: tuple[float, float] | None
+    kappa: float
+    max_iterations: int
 
 
 class Method(NamedTuple):
@@ -54,6 +76,10 @@ class Method(NamedTuple):
         order: order of the solution.
         dense_error: weights of the slopes in the error estimate of the dense output; empty where
             `error` covers it, because both are of one order.
+        diagonal: weight of each stage's own slope, from the second stage on; 0: it is explicit.
+        predictor: for each stage from the second on, the weights of the slopes before it in the
+            first guess of its own slope; empty if the method is explicit.
+        newton: the settings of the Newton iteration; None if the method is explicit.
     """
 
     stages: tuple[Weights, ...]
@@ -62,26 +88,39 @@ class Method(NamedTuple):
     dense: tuple[Weights, ...]
     order: int
     dense_error: Weights = ()
+    diagonal: float = 0.0
+    predictor: tuple[Weights, ...] = ()
+    newton: Newton | None = None
 
 
-@lru_cache
 def method_of(solver: Any) -> Method:
     """The Runge-Kutta method of a diffrax solver: its tableau and its dense output as polynomials.
 
     Raises:
-        Unsupported: where the solver is not an explicit Runge-Kutta method.
+        Unsupported: where the solver is neither an explicit Runge-Kutta method nor one of
+            Kvaerno3, Kvaerno4, Kvaerno5 and ImplicitEuler.
 
     >>> method_of(diffrax.Bosh3()).times, len(method_of(diffrax.Tsit5()).dense)
     ((0.5, 0.75, 1.0), 4)
     >>> method_of(diffrax.Heun()).stages
     ((1.0,), (0.5, 0.5))
+    >>> method_of(diffrax.Kvaerno5()).diagonal
+    0.26
     """
+    implicit = (diffrax.AbstractESDIRK, diffrax.ImplicitEuler)
+    return _implicit(solver) if isinstance(solver, implicit) else _explicit(solver)
+
+
+@lru_cache
+def _explicit(solver: Any) -> Method:
+    """The method of an explicit diffrax solver; raises `Unsupported` for others."""
     if isinstance(solver, diffrax.Euler):
         return _with_last_stage([], (), (1.0,), (0.0,), 1)
     if not isinstance(solver, diffrax.AbstractERK):
         reason = (
             "with delays, bounds or events the methods are explicit Runge-Kutta ones, such as "
-            "Bosh3(), Tsit5() or Dopri8(); a stiff equation needs more max_steps"
+            "Bosh3(), Tsit5() or Dopri8(), and, for stiff equations, Kvaerno3(), Kvaerno4(), "
+            "Kvaerno5() and ImplicitEuler()"
         )
         raise Unsupported("dde.solve", f"solver {type(solver).__name__}", reason)
     tableau: Any = solver.tableau
@@ -98,6 +137,70 @@ def method_of(solver: Any) -> Method:
         order=order,
         dense_error=DOPRI8_DENSE_ERROR if isinstance(solver, diffrax.Dopri8) else (),
     )
+
+
+def _implicit(solver: Any) -> Method:
+    """The method of one of diffrax's Kvaerno methods or its implicit Euler method."""
+    finder = solver.root_finder
+    given = isinstance(finder.rtol, float | int) and isinstance(finder.atol, float | int)
+    tolerances = (float(finder.rtol), float(finder.atol)) if given else None
+    newton = Newton(tolerances, float(finder.kappa), int(solver.root_find_max_steps))
+    if isinstance(solver, diffrax.ImplicitEuler):
+        # The dense output is linear; its higher powers are zero.
+        line = ((0.0, 1.0), (0.0, 0.0), (0.0, 0.0))
+        stages, error = ((0.0,),), (-0.5, 0.5)
+        return Method(stages, (1.0,), error, line, 1, (), 1.0, ((1.0,),), newton)
+    tableau = solver.tableau
+    order = solver.order(None)
+    rows = tuple(_floats(row) for row in tableau.a_lower)
+    if order <= LARGEST_HERMITE_ORDER:
+        end = _floats(tableau.b_sol)
+        dense = _with_last_stage([], (), end[:-1], (), order).dense
+        # The end's own slope counts in the solution too.
+        dense = tuple(
+            (*row[:-1], row[-1] + factor * end[-1])
+            for row, factor in zip(dense, (0.0, 3.0, -2.0), strict=True)
+        )
+    else:
+        dense = _dense_of_order_4(tableau)
+    return Method(
+        stages=rows,
+        times=_floats(tableau.c),
+        error=_floats(tableau.b_error),
+        dense=dense,
+        order=order,
+        diagonal=float(tableau.a_diagonal[-1]),
+        predictor=tuple(_floats(row) for row in tableau.a_predictor),
+        newton=newton,
+    )
+
+
+def _dense_of_order_4(tableau: Any) -> tuple[Weights, ...]:
+    """A dense output of order 4 of an ESDIRK method of order 5 and stage order 2.
+
+    It is a polynomial of degree 4 with the state and the slope of the step at both ends. Where this
+    leaves a choice, the weights are the smallest ones.
+
+    Returns:
+        For each power u to u^4 of the fraction of the step that has passed, the weight of each
+        stage's slope in its coefficient.
+    """
+    count = tableau.num_stages
+    matrix = np.diag(tableau.a_diagonal)
+    for number, row in enumerate(tableau.a_lower, 1):
+        matrix[number, :number] = row
+    c = np.concatenate([[0.0], tableau.c])
+    # With stage order 2 these are all conditions of order 4 (E. Hairer, S. Norsett and G. Wanner,
+    # Solving Ordinary Differential Equations I, section II.6; not checked against the book).
+    trees = np.stack([np.ones(count), c, c**2, c**3, matrix @ c**2])
+    values = np.array([[1, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1 / 3, 0], [0, 0, 0, 1 / 4]])
+    values = np.concatenate([values, [[0, 0, 0, 1 / 12]]])
+    powers, unit = np.arange(1, 5), np.eye(count)
+    conditions = [np.kron(np.eye(4), trees), np.kron(np.ones(4), unit), np.kron(powers, unit)]
+    first = np.kron(np.eye(4)[0], unit)
+    right = [values.T.ravel(), tableau.b_sol, unit[-1], unit[0]]
+    weights = np.linalg.lstsq(np.concatenate([*conditions, first]), np.concatenate(right))[0]
+    return tuple(_floats(row) for row in _exact_ends(weights.reshape(4, count), tableau.b_sol))
 
 
 def _with_last_stage(

@@ -118,6 +118,8 @@ class Problem(NamedTuple):
         bounds: bounds of the bounded components.
         time_tolerance: rounding error of a time, shape (batch,).
         times: times that steps do not step over.
+        newton_scale: rtol and atol of the Newton iteration of an implicit method, shape
+            (2, 1 or n, batch); zeros for an explicit method.
     """
 
     equation: Equation
@@ -128,6 +130,7 @@ class Problem(NamedTuple):
     bounds: BoundArrays
     time_tolerance: Float[Array, " batch"]
     times: Times
+    newton_scale: Float[Array, "two components batch"]
 
 
 class StepContext(NamedTuple):

@@ -62,8 +62,9 @@ def solve(
             <= t, for one time or an array of times; `history.ago(lag)` is y at t - lag. See
             `History` for where it may be called. With `guards`, a fifth argument says whether each
             guard is not negative.
-        solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`. An equation whose `rhs`
-            never calls `history`, without bounds and guards, may use any solver of diffrax.
+        solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`; for stiff equations
+            `Kvaerno3()`, `Kvaerno4()` or `Kvaerno5()`. An equation whose `rhs` never calls
+            `history`, without bounds and guards, may use any solver of diffrax.
         t0: start; all times have one unit, of the caller's choice.
         t1: end.
         dt0: first step; None: chosen by the controller. With constant steps, their length.

@@ -21,7 +21,17 @@ from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
 from vegasfluid.dde.outcome import Outcome
 
-__all__ = ["StageResult", "StepStart", "Trial", "attempt", "evaluate_stages", "initial_piece"]
+__all__ = [
+    "StageResult",
+    "StepStart",
+    "Trial",
+    "attempt",
+    "completed_step",
+    "dense_output",
+    "evaluate_stages",
+    "initial_piece",
+    "projected",
+]
 
 MAX_ITERATIONS = 12
 """Largest number of iterations over the stages of a step that reads itself (chosen)."""
@@ -183,15 +193,48 @@ def evaluate_stages(
     else:
         stages, rows, read_rows = _rolled_stages(problem, context, start, step, current, early)
     slopes, frees, fault, overlaps, overshoot = stages
-    state = free = y + step * _weighted(method.stages[-1], slopes)
-    if problem.equation.project is not None:
-        project = jax.vmap(problem.equation.project, in_axes=(-1, 0), out_axes=-1)
-        state = project(free, problem.args)
+    free = y + step * _weighted(method.stages[-1], slopes)
+    state = projected(problem, free)
     hints = jnp.concatenate([rows, start.rows[rows.shape[0] :]])
     point = EvaluationPoint(method.times[-1] * step, state, current, hints, perturbations=last)
     end = evaluate_rhs(problem, context, point, with_guards=True)
     slopes, frees = [*slopes, end.slope], [*frees, end.free]
     fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), end.fault, fault)
+    trial = completed_step(problem, context, y, step, slopes, frees, free, end)
+    trial = trial._replace(fault=fault, overshoot=overshoot)
+    return StageResult(trial, overlaps | end.overlaps, (read_rows, end.rows))
+
+
+def projected(problem: Problem, y: Float[Array, "n batch"]) -> Float[Array, "n batch"]:
+    """The state y after the user's projection onto the allowed states, if there is one."""
+    if problem.equation.project is None:
+        return y
+    return jax.vmap(problem.equation.project, in_axes=(-1, 0), out_axes=-1)(y, problem.args)
+
+
+def completed_step(
+    problem: Problem,
+    context: StepContext,
+    y: Float[Array, "n batch"],
+    step: Float[Array, " batch"],
+    slopes: list[Array],
+    frees: list[Array],
+    free: Float[Array, "n batch"],
+    end: Evaluation,
+) -> Trial:
+    """State, error estimate and dense output of a step whose slopes are known; without faults.
+
+    Args:
+        problem: the batch.
+        context: history, and active bounds and guard signs, of the step.
+        y: state at its start, shape (n, batch).
+        step: its length, shape (batch,).
+        slopes: dy/dt at each stage, shape (n, batch) each.
+        frees: those of the bounded components as without bounds, shape (bounds, batch) each.
+        free: state at the end before the projection, shape (n, batch).
+        end: the right-hand side at the end.
+    """
+    method, state = problem.equation.method, projected(problem, free)
     error = step * _weighted(method.error, slopes)
     if method.dense_error:
         dense_error = step * _weighted(method.dense_error, slopes)
@@ -200,14 +243,29 @@ def evaluate_stages(
     for number, component in enumerate(problem.equation.bounded):
         at_bound = context.modes.at_bound[number] != 0
         error = error.at[component].set(jnp.where(at_bound, free_error[number], error[component]))
-    powers = [y] + [step * _weighted(row, slopes) for row in method.dense]
+    piece = dense_output(problem, context, y, step, slopes)
     if problem.equation.project is not None:  # the piece ends at the projected state
-        powers[2] += 3 * (state - free)
-        powers[3] -= 2 * (state - free)
-    piece = Piece(context.now, 1 / step, jnp.stack(powers))
-    converged = jnp.ones(step.shape, bool)
-    trial = Trial(state, error, piece, end, fault, overshoot, converged)
-    return StageResult(trial, overlaps | end.overlaps, (read_rows, end.rows))
+        moved = piece.coefficients.at[2].add(3 * (state - free))
+        piece = piece._replace(coefficients=moved.at[3].add(-2 * (state - free)))
+    none = jnp.full(step.shape, -jnp.inf, step.dtype)
+    fault = jnp.zeros(step.shape, jnp.int32)
+    return Trial(state, error, piece, end, fault, none, jnp.ones(step.shape, bool))
+
+
+def dense_output(
+    problem: Problem, context: StepContext, y: Array, step: Array, slopes: list[Array]
+) -> Piece:
+    """The dense output of a step without its projection.
+
+    Args:
+        problem: the batch.
+        context: the step's start.
+        y: state there, shape (n, batch).
+        step: its length, shape (batch,).
+        slopes: dy/dt at each stage, shape (n, batch) each.
+    """
+    powers = [y] + [step * _weighted(row, slopes) for row in problem.equation.method.dense]
+    return Piece(context.now, 1 / step, jnp.stack(powers))
 
 
 def _stages(

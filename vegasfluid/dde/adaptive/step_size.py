@@ -117,8 +117,10 @@ class StepSizeControl(NamedTuple):
             return StepDecision(jnp.ones(step.shape, bool), self.first, None)
         start = clock.plain()
         valid = trial.converged & jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.error), axis=0)
-        # The first stages of a long step may compute a negative lag; a shorter step does not.
+        # The first stages of a long step may compute a negative lag, and its Newton iteration may
+        # fail; a shorter step does not.
         valid &= trial.fault != jnp.int32(Outcome.LAG_NEGATIVE)
+        valid &= trial.fault != jnp.int32(Outcome.NEWTON_FAILED)
         error = jnp.where(valid, trial.error, jnp.inf)
         new = jnp.where(valid, trial.y, y)
         # Step lengths are not part of the solution, so they have no derivative.
