@@ -183,7 +183,9 @@ def find_crossings(
         start_values.active_breaks,
     )
     modes = mode_indicators(problem, context.modes, trial.y, trial.end)
-    rising, gap = end >= start, jnp.abs(end - start)
+    # A read time that does not change counts as rising, whatever its rounding.
+    rising = end - start >= -2 * problem.time_tolerance
+    gap = jnp.maximum(jnp.abs(end - start), problem.time_tolerance)
     breaks = jnp.where(rising, context.interval.upper, context.interval.lower)
     levels = jnp.where(rising, active_breaks.upper_level, active_breaks.lower_level)
     blank = jnp.zeros((0, *step.shape), step.dtype)

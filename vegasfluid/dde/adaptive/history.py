@@ -12,7 +12,9 @@ from jaxtyping import Array, Float, Int32
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.history_ring import Piece, Track
+from vegasfluid.dde.adaptive.quadrature import Panels, panels_between
 from vegasfluid.dde.outcome import Outcome
+from vegasfluid.errors import InvalidInput
 
 __all__ = ["EvaluationPoint", "History", "ReadPerturbations"]
 
@@ -20,6 +22,11 @@ __all__ = ["EvaluationPoint", "History", "ReadPerturbations"]
 VANISHED_LAG_TOLERANCE = 0.02
 """A lag that is negative by less than this fraction of the last step counts as zero (chosen: the
 error of a lag that vanishes is of that order)."""
+
+
+NO_SITE = 1e9
+"""The nodes of a quadrature are recorded as if they read a time this long before t0, for which no
+breaking point is tracked (chosen)."""
 
 
 class ReadPerturbations(NamedTuple):
@@ -133,12 +140,87 @@ class History:
         """
         return self._at(self._point.ahead - jnp.asarray(lag, self._time_tolerance.dtype))
 
-    def _at(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+    def integral(
+        self,
+        start: float | Float[Array, ""],
+        end: float | Float[Array, ""],
+        integrand: Callable[[Array, Array], Array] | None = None,
+        *,
+        nodes: int = 8,
+        panels: int = 3,
+    ) -> Array:
+        """The integral of `integrand(s, y(s))` over s from `start` to `end`: a distributed delay.
+
+        Gauss-Legendre quadrature in panels between the breaking points of the solution. A step ends
+        where an end of the window passes a breaking point, but not where a node does. Kinks of the
+        integrand itself need two windows.
+
+        Args:
+            start: begin of the window, at most `end`.
+            end: end of the window, at most t.
+            integrand: function of a time, shape (), and the state there, shape (n,), to an array;
+                None: the state.
+            nodes: nodes in each panel, from 1 up. With 8, polynomials of degree 15 are exact.
+            panels: one more than the breaking points that the window is divided at; the first
+                ones after `start` count.
+
+        Returns:
+            The integral, of the shape that `integrand` returns; without it (n,).
+
+        Raises:
+            InvalidInput: unless `nodes` and `panels` are whole numbers from 1 up.
+        """
+        for name, value in (("nodes", nodes), ("panels", panels)):
+            if not isinstance(value, int) or value < 1:
+                raise InvalidInput("history.integral", name, "a whole number from 1 up", value)
+        edges, limits = self._edges(start, end, panels)
+        window = panels_between(edges, limits, nodes)
+        ys = self._at(window.nodes, window)
+        if integrand is not None:
+            times = self._now.whole + (window.nodes + self._now.compensation)
+            ys = jax.vmap(jax.vmap(integrand))(times, ys)
+        return jnp.tensordot(window.weights, ys, 2)
+
+    def _edges(
+        self, start: float | Array, end: float | Array, panels: int
+    ) -> tuple[Float[Array, " edges"], tuple[Float[Array, ""], Float[Array, ""]]]:
+        """The ends of a window's panels, and the breaking points before and after the window.
+
+        The ends of the window are sites, and so is each break in it: its active interval gives the
+        next one.
+        """
+        first, last = (
+            self._now.until(jnp.asarray(time, self._time_tolerance.dtype)) for time in (start, end)
+        )
+        latest, after = self._site(last)
+        before, upper = self._site(first)
+        edges = [first]
+        for number in range(panels - 1):
+            if number:
+                upper = self._site(edges[-1])[1]
+            inside = upper <= latest
+            edges.append(jnp.where(inside, jnp.maximum(upper, edges[-1]), last))
+        return jnp.stack([*edges, last]), (before, after)
+
+    def _site(self, offset: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """The breaking points before and after a time, all relative; the time becomes a site."""
+        number = sum(read_times.size for read_times in self.read_times)
+        self.read_times.append(offset[None])
+        self.rows.append(self._hint(offset)[None])
+        if self._interval is None:
+            infinite = jnp.full_like(offset, jnp.inf)
+            return -infinite, infinite
+        return self._interval.lower[number], self._interval.upper[number]
+
+    def _at(
+        self, offset: Float[Array, "*lags"], window: Panels | None = None
+    ) -> Float[Array, "*lags n"]:
         """The state y, shape (..., n), at times `offset` after the start of the current step.
 
-        Offsets are negative for times before the step. The reads and their faults are recorded.
+        Offsets are negative for times before the step. The reads and their faults are recorded. In
+        a `window` they are nodes of its quadrature, each in its panel's interval.
         """
-        clipped = self._clipped_to_interval(offset)
+        clipped = self._clipped_to_interval(offset, window)
         row = self._track.search(self._now, clipped, self._hint(offset))
         piece = self._track.piece(row)
         began = piece.start.since(self._now)
@@ -155,6 +237,8 @@ class History:
         initial_history = self._before(jnp.where(before, offset, self._first), clipped)
         lost = (row == self._track.oldest) & (began > clipped + 2 * self._time_tolerance) & ~before
         self._record(offset, row, lost, within, before, initial_history)
+        if window is not None:  # no break that a node passes ends a step
+            self.read_times[-1] = jnp.full_like(self.read_times[-1], self._first - NO_SITE)
         return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
 
     def _at_once(
@@ -191,7 +275,9 @@ class History:
         before = jnp.minimum(offset, self._first)
         return self._initial_history(self._now.whole + jnp.where(finite, offset, before))
 
-    def _clipped_to_interval(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
+    def _clipped_to_interval(
+        self, offset: Float[Array, "*lags"], window: Panels | None
+    ) -> Float[Array, "*lags"]:
         """The times, relative to the step's start, at which the history is searched for each read.
 
         They are `offset`, clipped to the interval between the breaking points (jumps of a
@@ -206,7 +292,10 @@ class History:
             return time
         first = sum(read_times.size for read_times in self.read_times)
         sites = slice(first, first + offset.size)
-        lower, upper = (limit[sites].reshape(offset.shape) for limit in self._interval)
+        if window is None:
+            lower, upper = (limit[sites].reshape(offset.shape) for limit in self._interval)
+        else:
+            lower, upper = window.lower, window.upper
         outside = jnp.max(jnp.maximum(offset - upper, lower - offset))
         self.overshoot = jnp.maximum(self.overshoot, jax.lax.stop_gradient(outside))
         return jnp.clip(time, lower + self._time_tolerance, upper - self._time_tolerance)
