@@ -18,7 +18,7 @@ from vegasfluid.dde.solution import Solution
 
 __all__ = ["METHODS", "PROBLEMS", "Known", "error_of", "known", "options_of", "solver"]
 
-DATA = Path(systems.__file__).parent / "data"
+DATA = Path(__file__).parents[2] / "tests" / "dde" / "data"
 """Folder with stored references."""
 METHODS = {"Bosh3": diffrax.Bosh3(), "Tsit5": diffrax.Tsit5(), "Dopri5": diffrax.Dopri5()}
 """Runge-Kutta methods by name."""

@@ -312,6 +312,35 @@ KERMACK = System(
     notes="the sum of the components stays 6.1",
 )
 
+WILLE_BAKER = System(
+    "Wille and Baker",
+    "Wille and Baker, DELSOL, 1992; example 1 of dde23 (Shampine and Thompson 2001)",
+    lambda t, y, history, args: stack(
+        history(t - 1.0)[0], history(t - 1.0)[0] + history(t - 0.2)[1], y[1]
+    ),
+    y0=(1.0, 1.0, 1.0),
+    t0=0.0,
+    t1=5.0,
+    initial_history=constant(1.0, 1.0, 1.0),
+    longest_lag=1.0,
+    reference="wille_baker.npz",
+    notes="grows to 250",
+)
+
+HUTCHINSON = System(
+    "Hutchinson",
+    "Hutchinson, Ann. N. Y. Acad. Sci. 50, 1948: growth 2, lag 1",
+    lambda t, y, history, args: args * y * (1 - history(t - 1.0)),
+    y0=(0.5,),
+    t0=0.0,
+    t1=20.0,
+    initial_history=constant(0.5),
+    longest_lag=1.0,
+    args=2.0,
+    reference="hutchinson.npz",
+    notes="tends to a limit cycle",
+)
+
 SYSTEMS = (
     LINEAR,
     EXPONENTIAL,
@@ -324,4 +353,6 @@ SYSTEMS = (
     LOGARITHMIC_LAG,
     MACKEY_GLASS,
     KERMACK,
+    WILLE_BAKER,
+    HUTCHINSON,
 )

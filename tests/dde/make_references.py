@@ -46,6 +46,11 @@ def mackey_glass(t, y, history, above):
     return 0.2 * old / (1 + old**10) - 0.1 * y
 
 
+def wille_baker(t, y, history, above):
+    old = history(t - 1.0)[0]
+    return np.array([old, old + history(t - 0.2)[1], y[1]])
+
+
 def ddetst_c1(t, y, history, above):
     size = y[0] if above[0] else -y[0]
     return -2 * history(t - 1 - size) * (1 - y * y)
@@ -241,6 +246,28 @@ def d_fixed_steps():
     return run(D_STARTS, 1e-4, 200, 10_000, 20_000)
 
 
+def textbook_jobs() -> dict[str, Job]:
+    """References of equations with constant lags and no events, by the name of their file."""
+    baker = Problem(
+        wille_baker,
+        [1.0, 1.0, 1.0],
+        (0.0, 5.0),
+        lambda s: [1.0, 1.0, 1.0],
+        lambda t, y: [t - 1.0, t - 0.2],
+    )
+    hutchinson = Problem(
+        lambda t, y, history, above: 2.0 * y * (1 - history(t - 1.0)),
+        [0.5],
+        (0.0, 20.0),
+        lambda s: [0.5],
+        lambda t, y: [t - 1.0],
+    )
+    return {
+        "wille_baker": Job(baker, np.linspace(0, 5, 201), 0.02),
+        "hutchinson": Job(hutchinson, np.linspace(0, 20, 401), 0.02),
+    }
+
+
 def jobs() -> dict[str, Job]:
     """All references by the name of their file."""
     c2 = Problem(
@@ -296,7 +323,7 @@ def jobs() -> dict[str, Job]:
         "kermack_mckendrick": Job(epidemic, np.linspace(0, 40, 401), 0.05),
         "reno_red": Job(c, np.linspace(0, 100, 1001), 0.02, c_fixed_steps),
         "reno_vegas": Job(d, np.arange(201.0), 0.02, d_fixed_steps),
-    }
+    } | textbook_jobs()
 
 
 def difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:

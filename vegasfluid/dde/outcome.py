@@ -53,7 +53,7 @@ _MEANINGS = {
     Outcome.TIMES_REVERSED: "t1 is before t0, and a delay equation cannot be solved backwards",
     Outcome.START_NOT_FINITE: "the state or its slope was not finite at t0",
     Outcome.CHATTERING: "bounds or guards changed again and again at one time: no solution goes "
-    "on, or an effect that stays needs a reset",
+    "on, or an effect that stays needs a dde.Reset (option resets)",
     Outcome.START_OUT_OF_BOUNDS: "the state at t0 was outside its bounds",
     Outcome.NEWTON_FAILED: "the Newton iteration of the implicit method did not converge, even in "
     "the shortest step: the right-hand side is not finite, a jump is not declared (guards, "

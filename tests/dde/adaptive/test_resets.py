@@ -50,6 +50,28 @@ def test_a_latch_stays():
     np.testing.assert_allclose(tripped((5.0, 50.0)), TRIPPED, rtol=1e-5)
 
 
+@pytest.mark.parametrize("with_timer", [False, True])
+def test_a_guard_that_should_latch_names_the_remedy(with_timer):
+    """A guard forgets at once; so does one on the time since, which only grows after the event."""
+
+    def rhs(t, y, history, args, above):
+        on = jnp.any(above)
+        return jnp.stack([jnp.where(on, -y[0] / 5, 1.0), jnp.where(on, 1.0, 0.0)])
+
+    indicators = (
+        (lambda t, y, h, a: jnp.stack([y[0] - 50.0, y[1] - 1e-9]))
+        if with_timer
+        else (lambda t, y, h, a: y[:1] - 50.0)
+    )
+    found = dde.solve(
+        rhs, BOSH3, 0.0, 100.0, None, jnp.zeros(2), guards=indicators, throw=False,
+        stepsize_controller=FINE,
+    )  # fmt: skip
+    assert found.outcome == dde.Outcome.CHATTERING
+    assert float(found.time) == pytest.approx(50.0, abs=1e-6)
+    assert "dde.Reset" in dde.Outcome(int(found.outcome)).meaning
+
+
 @pytest.mark.slow
 def test_a_latch_is_differentiable():
     args, known, h, r = (jnp.float64(5.0), jnp.float64(50.0)), TRIPPED, 50.0, 5.0
