@@ -1,0 +1,186 @@
+"""Mutated model files and random networks through all commands: no traceback, hang or wrong value.
+
+    python -m benchmarks.hardening [--json] [--full]
+
+Each mutated model file is checked. If it is valid and its runs are short, one other command is run
+on it. Each random network is simulated by all engines. `--full` has 10 000 mutated files and 2000
+networks instead of 1000 and 20. Files with a fault are kept in a temporary folder, which standard
+error names.
+"""
+
+from __future__ import annotations
+
+import json
+import selectors
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from benchmarks.hardening.answers import Answer, fault
+from benchmarks.hardening.mutations import mutated, places
+from benchmarks.harness import Figures, run
+from benchmarks.integrity.networks import drawn
+from vegasfluid import modelfile
+from vegasfluid.memory import allowed_memory
+from vegasfluid.model import Model
+
+__all__ = ["measure"]
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 60.0
+"""Seconds after which a command counts as hanging."""
+MOST_PACKETS = 2e6
+"""Packets above which a valid model is only checked, since its runs may take minutes (chosen)."""
+ENGINES = ("packets", "fluid", "density")
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    *(("export", "--format", system) for system in ("linux", "freebsd", "ns2", "ns3")),
+    *(("simulate", "--json", "--engine", engine) for engine in ENGINES),
+    ("analyse", "--json"),
+    ("recommend", "--json", "--runs", "2"),
+)
+"""Commands with their options; one of them runs on each valid mutated file."""
+
+
+class Sizes(NamedTuple):
+    """Numbers of cases."""
+
+    files: int
+    networks: int
+
+
+SHORT, FULL = Sizes(1000, 20), Sizes(10_000, 2000)
+SEED = 38
+"""Seed of all mutated files."""
+
+
+class Worker:
+    """A process that answers commands, replaced when it hangs or dies."""
+
+    def __init__(self) -> None:
+        self.process = self.started()
+
+    def started(self) -> subprocess.Popen[str]:
+        """A new process."""
+        program = [sys.executable, "-m", "benchmarks.hardening.worker"]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        return subprocess.Popen(program, cwd=ROOT, text=True, stderr=subprocess.DEVNULL, **pipes)
+
+    def answer(self, *command: str) -> Answer:
+        """The answer of a command; after `LONGEST` seconds its process is ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps(command), file=self.process.stdin, flush=True)
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.process.stdout, selectors.EVENT_READ)
+            in_time = bool(ready.select(LONGEST))
+        line = self.process.stdout.readline() if in_time else ""
+        if line:
+            return Answer(**{**json.loads(line), "command": command})
+        self.close()
+        status, self.process = self.process.returncode, self.started()
+        return Answer(command, status, "", "", 0.0 if in_time else float("inf"))
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+
+
+class Found:
+    """Faults by kind, and the files that caused them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kinds: Counter[str] = Counter()
+        self.commands = 0
+        self.slowest = 0.0
+        self.peak = 0.0
+
+    def add(self, file: Path, answer: Answer) -> None:
+        """Count an answer; keep the file if the answer has a fault."""
+        self.commands += 1
+        self.slowest = max(self.slowest, answer.seconds)
+        self.peak = max(self.peak, answer.peak)
+        if why := fault(answer):
+            self.kinds[why] += 1
+            kept = self.folder / f"{sum(self.kinds.values()):04}.toml"
+            kept.write_bytes(file.read_bytes())
+            last = answer.errors.strip().splitlines()[-1:]
+            print(f"{kept}: {' '.join(answer.command[:1] + answer.command[2:])}: {why} {last}",
+                  file=sys.stderr)  # fmt: skip
+
+
+def documents() -> list[dict[str, Any]]:
+    """The valid model files of the project as nested dictionaries."""
+    files = sorted((ROOT / "models").glob("*.toml"))
+    return [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+
+
+def known_keys(models: list[dict[str, Any]]) -> tuple[str, ...]:
+    """All keys of these model files."""
+    found = {key for model in models for _, key in places(model) if isinstance(key, str)}
+    return tuple(sorted(found))
+
+
+def is_short(model: Model) -> bool:
+    """Whether runs of a model have few enough packets."""
+    rates = sum(link.capacity for link in model.network.links.values())
+    return rates * model.duration < MOST_PACKETS
+
+
+def fuzz_files(number: int, worker: Worker, found: Found, file: Path) -> int:
+    """Check mutated model files, and run a command on each valid one; return their number."""
+    models, valid = documents(), 0
+    keys = known_keys(models)
+    for index in range(number):
+        random = Random(f"{SEED}-{index}")
+        file.write_bytes(mutated(random.choice(models), random, keys))
+        checked = worker.answer("check", str(file), "--json")
+        found.add(file, checked)
+        if checked.status == 0:
+            valid += 1
+            if is_short(modelfile.read_model(file)):
+                name, *options = random.choice(COMMANDS)
+                found.add(file, worker.answer(name, str(file), *options))
+    return valid
+
+
+def run_networks(number: int, worker: Worker, found: Found, file: Path) -> None:
+    """Simulate random networks with all engines."""
+    for index in range(number):
+        case = drawn(index)
+        model = Model(case.network, duration=case.until, warmup=case.warmup, title="random")
+        file.write_text(modelfile.dumps(model), encoding="utf-8")
+        for engine in ENGINES:
+            found.add(file, worker.answer("simulate", str(file), "--json", "--engine", engine))
+
+
+def measure(full: bool) -> Figures:
+    """Figures of a run: cases, faults by kind, the slowest command, the largest memory."""
+    figures, worker, sizes = Figures(), Worker(), FULL if full else SHORT
+    found = Found(Path(tempfile.mkdtemp(prefix="hardening-")))
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            file = Path(place) / "network.toml"
+            figures.add("files", sizes.files)
+            figures.add("files.valid", fuzz_files(sizes.files, worker, found, file))
+            figures.add("networks", sizes.networks)
+            run_networks(sizes.networks, worker, found, file)
+    finally:
+        worker.close()
+    figures.add("commands", found.commands)
+    figures.add("faults", sum(found.kinds.values()), at_most=0)
+    for kind, count in sorted(found.kinds.items()):
+        figures.add(f"faults.{kind.replace(' ', '_')}", count)
+    figures.add("slowest_s", found.slowest, at_most=LONGEST)
+    figures.add("memory_of_limit", found.peak / allowed_memory(), at_most=2)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, "Run mutated model files and random networks through all commands.")
