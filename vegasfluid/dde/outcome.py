@@ -50,7 +50,8 @@ _MEANINGS = {
     Outcome.STEP_UNDERFLOW: "the step became too short to advance the time",
     Outcome.MAX_STEPS_REACHED: "the largest number of steps was reached; allow more max_steps, "
     "or declare jumps (guards, jump_ts, past_breaks)",
-    Outcome.TIMES_REVERSED: "t1 is before t0, and a delay equation cannot be solved backwards",
+    Outcome.TIMES_REVERSED: "t1 is before t0, and a delay equation cannot be solved backwards; "
+    "one without delays can, with s = -t in the place of t",
     Outcome.START_NOT_FINITE: "the state or its slope was not finite at t0",
     Outcome.CHATTERING: "bounds or guards changed again and again at one time: no solution goes "
     "on, or an effect that stays needs a dde.Reset (option resets)",

@@ -98,3 +98,4 @@ def test_failures_of_diffrax_have_our_outcomes():
     assert start.outcome == dde.Outcome.START_NOT_FINITE
     back = ours(TSIT5, t1=-3.0, saveat=None, max_steps=3)
     assert back.outcome == dde.Outcome.TIMES_REVERSED
+    assert "s = -t" in dde.Outcome.TIMES_REVERSED.meaning

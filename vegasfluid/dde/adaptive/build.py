@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PyTree
 from vegasfluid.dde.adaptive.adjoint import taped
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
+    Features,
     TracedArguments,
     is_part,
     save_times,
@@ -39,7 +40,11 @@ ROWS_PER_BREAK = 4
 
 
 def solve_dde(
-    arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree, guards: int
+    arguments: Arguments,
+    saveat: diffrax.SaveAt,
+    traced: TracedArguments,
+    args: PyTree,
+    features: Features,
 ) -> Solution:
     """Solve a batch of equations with delays, bounds, guards or a projection.
 
@@ -48,12 +53,12 @@ def solve_dde(
         saveat: times at which the solution is returned.
         traced: t0, t1 and first step, shape (batch,), and states at t0, shape (batch, n).
         args: the user's arguments, each leaf with the batch axis first.
-        guards: number of guards.
+        features: what the user's functions need.
 
     Returns:
         Save times (batch, m), states there (batch, m, n), outcomes and numbers of steps (batch,).
     """
-    problem = build_problem(arguments, traced, args, guards)
+    problem = build_problem(arguments, traced, args, features)
     if arguments.reverse and problem.equation.method.newton:
         reason = "use jax.jacfwd, or an explicit method such as Tsit5()"
         name = type(arguments.solver).__name__
@@ -118,7 +123,7 @@ def dense_pieces(problem: Problem, end: State) -> DensePieces:
 
 
 def build_problem(
-    arguments: Arguments, traced: TracedArguments, args: PyTree, guards: int
+    arguments: Arguments, traced: TracedArguments, args: PyTree, features: Features
 ) -> Problem:
     """The batch of delay equations as the solver's loop takes it, the batch axis last.
 
@@ -128,7 +133,7 @@ def build_problem(
         arguments: static arguments of `solve`.
         traced: t0 and t1, shape (batch,), and states at t0, shape (batch, n).
         args: the user's arguments, each leaf with the batch axis first.
-        guards: number of guards.
+        features: what the user's functions need.
 
     Raises:
         InvalidInput: for bounds of components that do not exist or that occur twice.
@@ -146,7 +151,7 @@ def build_problem(
     )(args)
     latest = jnp.maximum(jnp.abs(traced.t0), jnp.abs(traced.t1))
     time_tolerance = 16 * float(jnp.finfo(dtype).eps) * jax.lax.stop_gradient(latest)
-    begin, equation = CompensatedTime.at(traced.t0), equation_of(arguments, bounded, guards)
+    begin, equation = CompensatedTime.at(traced.t0), equation_of(arguments, bounded, features)
     inputs = ((args, traced.y0), traced.y0.T, begin, traced.t1, bounds, time_tolerance)
     scale = _newton_scale(arguments, equation, traced)
     return Problem(equation, *inputs, _times(arguments, traced), scale)
@@ -187,13 +192,13 @@ def _times(arguments: Arguments, traced: TracedArguments) -> Times:
     return Times(*(jnp.broadcast_to(part[:, None], (*part.shape, batch)) for part in parts))
 
 
-def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> Equation:
+def equation_of(arguments: Arguments, bounded: tuple[int, ...], features: Features) -> Equation:
     """The user's functions, as functions of the pair (user's args, y0) instead of args.
 
     Args:
         arguments: static arguments of `solve`: functions and method.
         bounded: indices of the bounded components.
-        guards: number of guards whose signs `rhs` takes.
+        features: what the functions need; `rhs` takes the signs of its guards.
     """
     full = arguments.all_args
 
@@ -217,12 +222,12 @@ def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> 
 
     resets = tuple(effect(reset) for reset in arguments.resets)
     directions, jumps = event_directions(arguments.event), arguments.times("jump_ts", float)
-    own = guards + len(resets) + len(directions)
+    own = features.guards + len(resets) + len(directions)
     return Equation(
         rhs=rhs,
         initial_history=initial_history,
         guards=guard if own else None,
-        signs_of_rhs=None if arguments.guards is None else guards,
+        signs_of_rhs=None if arguments.guards is None else features.guards,
         resets=resets,
         event_directions=directions,
         jump_count=jumps.shape[0],
@@ -230,6 +235,7 @@ def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> 
         guard_count=own + jumps.shape[0],
         bounded=bounded,
         method=method_of(arguments.solver),
+        neutral=features.neutral,
     )
 
 

@@ -90,7 +90,7 @@ def event_node(
     modes = Modes(at_bound, above, jnp.zeros_like(acts))
     level = jnp.where(acts, -1.0, _level(equation, crossings, location))
     # A break at which y has more continuous derivatives does not reduce the order.
-    matters = level < max(equation.method.order - 2, 1)
+    matters = level < max(equation.method.order - 2, 1) + equation.neutral
     breaks = breaks.added(event & matters, clock, level)
     read_times, active_breaks = _reads_after(
         problem, attempted, crossings, evaluation, passed, breaks, active_breaks.passed, clock

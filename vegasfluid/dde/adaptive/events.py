@@ -94,7 +94,8 @@ class Crossings(NamedTuple):
         at_end: the indicators at its end, likewise.
         breaks: for each site the next break, relative to the step's start; (sites, batch).
         rising: for each site whether its read time increases; (sites, batch).
-        levels: number of continuous derivatives of y at the break; (sites, batch).
+        levels: number of continuous derivatives of what the site reads at the break: of y or
+            of dy/dt; (sites, batch).
     """
 
     wanted: Bool[Array, "indicators batch"]
@@ -188,6 +189,8 @@ def find_crossings(
     gap = jnp.maximum(jnp.abs(end - start), problem.time_tolerance)
     breaks = jnp.where(rising, context.interval.upper, context.interval.lower)
     levels = jnp.where(rising, active_breaks.upper_level, active_breaks.lower_level)
+    # The derivative has one continuous derivative less than y; where y jumps, it jumps too.
+    levels = jnp.where(trial.end.derivatives, jnp.maximum(levels, 0.0) - 1, levels)
     blank = jnp.zeros((0, *step.shape), step.dtype)
     crossings = Crossings(blank, blank, blank, None, blank, breaks, rising, levels)
     near = jnp.maximum(2 * problem.time_tolerance, BREAK_TOLERANCE * gap)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
+from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
-from vegasfluid.dde.adaptive.history_ring import Piece, Track
+from vegasfluid.dde.adaptive.history_ring import Piece, Track, chosen
 from vegasfluid.dde.adaptive.quadrature import Panels, panels_between
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.errors import InvalidInput
@@ -68,9 +68,10 @@ class EvaluationPoint(NamedTuple):
 class History:
     """The past of the solution: `history(s)` is y(s), `history.ago(lag)` is y(t - lag).
 
-    Here s <= t and lag >= 0. Call it in the right-hand side itself, not inside a `jax.vmap`,
-    `jax.jit`, `lax.cond` or `lax.scan` there: the solver records each call, and the record cannot
-    leave these. Instead of `vmap`, pass an array of times.
+    `history.derivative(s)` and `history.derivative_ago(lag)` are dy/dt at these times, for neutral
+    equations. Here s <= t and lag >= 0. Call it in the right-hand side itself, not inside a
+    `jax.vmap`, `jax.jit`, `lax.cond` or `lax.scan` there: the solver records each call, and the
+    record cannot leave these. Instead of `vmap`, pass an array of times.
 
     Args:
         track: the pieces of all finished steps.
@@ -111,6 +112,8 @@ class History:
         """For each call, the times read, relative to `now`."""
         self.rows: list[Int32[Array, " _"]] = []
         """For each call, the rows that hold them; one past the last for the current step."""
+        self.derivatives: list[Bool[Array, " _"]] = []
+        """For each call, whether each read is one of the derivative."""
         self.fault = jnp.zeros((), jnp.int32)
         """The first fault of any call, an `Outcome`."""
         self.overlaps = jnp.zeros((), bool)
@@ -139,6 +142,32 @@ class History:
             The state, shape (n,); for an array of lags, shape (..., n).
         """
         return self._at(self._point.ahead - jnp.asarray(lag, self._time_tolerance.dtype))
+
+    def derivative(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The derivative dy/dt at past times, for neutral equations.
+
+        Before t0 it is that of the initial history, by forward mode.
+
+        Args:
+            s: one time, or an array of times, in the unit of t; s <= t.
+
+        Returns:
+            The derivative, shape (n,); for an array of times, shape (..., n).
+        """
+        time = jnp.asarray(s, self._time_tolerance.dtype)
+        return self._at(self._now.until(time), derivative=True)
+
+    def derivative_ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The derivative dy/dt at t - lag, without the rounding error of t.
+
+        Args:
+            lag: one lag, or an array of lags, in the unit of t; lag >= 0.
+
+        Returns:
+            The derivative, shape (n,); for an array of lags, shape (..., n).
+        """
+        offset = self._point.ahead - jnp.asarray(lag, self._time_tolerance.dtype)
+        return self._at(offset, derivative=True)
 
     def integral(
         self,
@@ -207,18 +236,24 @@ class History:
         number = sum(read_times.size for read_times in self.read_times)
         self.read_times.append(offset[None])
         self.rows.append(self._hint(offset)[None])
+        self.derivatives.append(jnp.zeros(1, bool))
         if self._interval is None:
             infinite = jnp.full_like(offset, jnp.inf)
             return -infinite, infinite
         return self._interval.lower[number], self._interval.upper[number]
 
     def _at(
-        self, offset: Float[Array, "*lags"], window: Panels | None = None
+        self,
+        offset: Float[Array, "*lags"],
+        window: Panels | None = None,
+        *,
+        derivative: bool = False,
     ) -> Float[Array, "*lags n"]:
         """The state y, shape (..., n), at times `offset` after the start of the current step.
 
         Offsets are negative for times before the step. The reads and their faults are recorded. In
-        a `window` they are nodes of its quadrature, each in its panel's interval.
+        a `window` they are nodes of its quadrature, each in its panel's interval. With `derivative`
+        it is dy/dt.
         """
         clipped = self._clipped_to_interval(offset, window)
         row = self._track.search(self._now, clipped, self._hint(offset))
@@ -227,16 +262,21 @@ class History:
         within = (offset > self._time_tolerance) & (clipped > 0)
         current = self._point.current
         began = jnp.where(within, current.start.since(self._now), began)
-        piece = _chosen(within, current, piece)
+        piece = chosen(within, current, piece)
         if self._point.perturbations is not None:
             started, added = self._perturbation(offset)
             began = began + started
             piece = piece._replace(coefficients=piece.coefficients + added)
-        interpolated = self._at_once(offset, piece.at(offset - began), piece, began)
+        if derivative:
+            interpolated = piece.slope_at(offset - began)
+        else:
+            interpolated = self._at_once(offset, piece.at(offset - began), piece, began)
         before = clipped < self._first
-        initial_history = self._before(jnp.where(before, offset, self._first), clipped)
+        earlier = jnp.where(before, offset, self._first)
+        initial_history = self._before(earlier, clipped, derivative=derivative)
         lost = (row == self._track.oldest) & (began > clipped + 2 * self._time_tolerance) & ~before
         self._record(offset, row, lost, within, before, initial_history)
+        self.derivatives.append(jnp.full(offset.size, derivative))
         if window is not None:  # no break that a node passes ends a step
             self.read_times[-1] = jnp.full_like(self.read_times[-1], self._first - NO_SITE)
         return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
@@ -256,9 +296,9 @@ class History:
         return jnp.where(zero, state + moved, value)
 
     def _before(
-        self, offset: Float[Array, "*lags"], clipped: Float[Array, "*lags"]
+        self, offset: Float[Array, "*lags"], clipped: Float[Array, "*lags"], *, derivative: bool
     ) -> Float[Array, "*lags n"]:
-        """The initial history at times `offset` after the step's start, shape (..., n).
+        """The initial history, or its `derivative`, at times `offset` after the step's start.
 
         For times after t0 it is the function's extrapolation if that is finite, else y(t0). With
         breaking points before t0 it is continued linearly beyond the times `clipped`, which are
@@ -271,9 +311,11 @@ class History:
             inside = jax.lax.stop_gradient(jnp.where(near_begin & finite, offset, clipped))
             at = self._now.whole + inside
             value, slope = jax.jvp(self._initial_history, (at,), (jnp.ones_like(at),))
-            return value + slope * (offset - inside)[..., None]
-        before = jnp.minimum(offset, self._first)
-        return self._initial_history(self._now.whole + jnp.where(finite, offset, before))
+            return slope if derivative else value + slope * (offset - inside)[..., None]
+        at = self._now.whole + jnp.where(finite, offset, jnp.minimum(offset, self._first))
+        if derivative:
+            return jax.jvp(self._initial_history, (at,), (jnp.ones_like(at),))[1]
+        return self._initial_history(at)
 
     def _clipped_to_interval(
         self, offset: Float[Array, "*lags"], window: Panels | None
@@ -356,18 +398,3 @@ class History:
         self.overlaps |= jnp.any(within)
         self.read_times.append(offset.ravel())
         self.rows.append(jnp.where(within, track.last + jnp.int32(1), row).ravel())
-
-
-def _chosen(which: Array, this: Piece, other: Piece) -> Piece:
-    """The piece `this` where `which` is true, else `other`, element by element.
-
-    Only the rate and the coefficients are chosen; the start is always that of `other`.
-    """
-    rate = jnp.where(which, this.rate, other.rate)
-    coefficients = jnp.where(which, _wide(this.coefficients, which), other.coefficients)
-    return Piece(other.start, rate, coefficients)
-
-
-def _wide(coefficients: Array, like: Array) -> Array:
-    """Coefficients, shape (powers, n), with an axis of length 1 added for each axis of `like`."""
-    return coefficients.reshape(coefficients.shape + (1,) * like.ndim)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int32
 
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 
-__all__ = ["Piece", "Ring", "Track", "empty_ring", "horner", "put_rows"]
+__all__ = ["Piece", "Ring", "Track", "chosen", "empty_ring", "horner", "put_rows"]
 
 Index = Int32[Array, "*lags"]
 
@@ -36,6 +36,10 @@ class Piece(NamedTuple):
     def at(self, passed: Float[Array, "*batch"]) -> Float[Array, "n batch"]:
         """The state y at time `passed` after the piece's start, shape (n, *batch)."""
         return horner(self.coefficients, passed * self.rate)
+
+    def slope_at(self, passed: Float[Array, "*batch"]) -> Float[Array, "n batch"]:
+        """The derivative dy/dt at time `passed` after the piece's start, shape (n, *batch)."""
+        return jax.jvp(self.at, (passed,), (jnp.ones_like(passed),))[1]
 
 
 def horner(
@@ -206,3 +210,18 @@ class Track(NamedTuple):
 def _get(pieces: Array, slot: Index, column: int) -> Array:
     """One column of a ring's pieces in these slots; shape of `slot`."""
     return pieces.at[slot, column].get(mode="promise_in_bounds")
+
+
+def chosen(which: Array, this: Piece, other: Piece) -> Piece:
+    """The piece `this` where `which` is true, else `other`, element by element.
+
+    Only the rate and the coefficients are chosen; the start is always that of `other`.
+    """
+    rate = jnp.where(which, this.rate, other.rate)
+    coefficients = jnp.where(which, _wide(this.coefficients, which), other.coefficients)
+    return Piece(other.start, rate, coefficients)
+
+
+def _wide(coefficients: Array, like: Array) -> Array:
+    """Coefficients, shape (powers, n), with an axis of length 1 added for each axis of `like`."""
+    return coefficients.reshape(coefficients.shape + (1,) * like.ndim)

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
+from vegasfluid.dde.adaptive.dense_error import defects
 from vegasfluid.dde.adaptive.history import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.implicit_slopes import (
@@ -43,10 +44,6 @@ DIVERGENCE = 2.0
 """An iteration has diverged where a change is this many times the one before, as in diffrax."""
 ROUNDING = 16
 """Changes below this many rounding errors of the state end an iteration (chosen)."""
-
-CHECKED_FRACTIONS = (0.25, 0.75)
-"""Fractions of a step at which the error of its dense output is estimated (chosen; in the middle
-the slope of a cubic Hermite polynomial has no error of the leading order)."""
 
 
 class Stages(NamedTuple):
@@ -134,17 +131,10 @@ def _dense_error(
         piece: its dense output.
         inverse: the inverse of the Newton matrix, shape (n, n, batch).
     """
-
-    def correction(fraction: Array) -> Array:
-        """The absolute correction at a fraction of the step, shape (n, batch)."""
-        ahead = fraction * step
-        state, slope = jax.jvp(piece.at, (ahead,), (jnp.ones_like(ahead),))
-        point = EvaluationPoint(ahead, state, piece, start.rows)
-        defect = evaluate_rhs(problem, context, point).slope - slope
-        scaled = problem.equation.method.diagonal * step * defect
-        return jnp.abs(jnp.einsum("ijb,jb->ib", inverse, scaled))
-
-    return jnp.max(jax.vmap(correction)(jnp.asarray(CHECKED_FRACTIONS, step.dtype)), axis=0)
+    scaled = (
+        problem.equation.method.diagonal * step * defects(problem, context, start.rows, step, piece)
+    )
+    return jnp.max(jnp.abs(jnp.einsum("ijb,fjb->fib", inverse, scaled)), axis=0)
 
 
 def _one_by_one(

@@ -24,14 +24,19 @@ class RecordingHistory:
     """
 
     def __init__(self, y: Array) -> None:
-        self._y, self.read_times = y, False
+        self._y, self.read_times, self.derivatives = y, False, False
 
     def __call__(self, s: Any) -> Array:
         """The state `y` at each time s, shape (*s.shape, n); notes that the history was read."""
         self.read_times = True
         return jnp.broadcast_to(self._y, (*jnp.shape(s), *self._y.shape))
 
-    ago = __call__
+    def derivative(self, s: Any) -> Array:
+        """A derivative of shape (*s.shape, n); notes that a derivative was read."""
+        self.derivatives = True
+        return self(s)
+
+    ago, derivative_ago = __call__, derivative
 
     def integral(
         self, start: Any, end: Any, integrand: Any = None, *, nodes: int = 8, panels: int = 3

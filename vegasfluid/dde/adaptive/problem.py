@@ -68,6 +68,7 @@ class Equation:
         guard_count: number of all guards, m.
         bounded: indices of the bounded components.
         method: the Runge-Kutta method.
+        neutral: whether the right-hand side or a guard reads the history's derivative.
     """
 
     rhs: Callable[..., Array]
@@ -81,6 +82,7 @@ class Equation:
     guard_count: int
     bounded: tuple[int, ...]
     method: Method
+    neutral: bool
 
     @property
     def guard_parts(self) -> GuardParts:
@@ -163,6 +165,7 @@ class Evaluation(NamedTuple):
         read_times: times read, relative to the step's start, those of the guards last;
             shape (sites, batch).
         rows: the ring's rows that hold them; shape (sites, batch).
+        derivatives: whether each read is one of the derivative; shape (sites, batch).
         fault: the first fault of a read, an `Outcome`; shape (batch,).
         overlaps: whether a time within the step was read; shape (batch,).
         overshoot: how far beyond its active interval a site read, at most; negative: nowhere.
@@ -173,6 +176,7 @@ class Evaluation(NamedTuple):
     indicators: Float[Array, "m batch"]
     read_times: Float[Array, "sites batch"]
     rows: Int32[Array, "sites batch"]
+    derivatives: Bool[Array, "sites batch"]
     fault: Int32[Array, " batch"]
     overlaps: Bool[Array, " batch"]
     overshoot: Float[Array, " batch"]
@@ -295,8 +299,9 @@ def evaluate_rhs_one(
     free = bounded_components(slope, equation.bounded)
     slope = zero_slopes_at_bounds(slope, instance.modes, equation.bounded)
     read_times, rows = _joined(history.read_times, y.dtype), _joined(history.rows, jnp.int32)
+    reads = (read_times, rows, _joined(history.derivatives, bool))
     checks = (history.fault, history.overlaps, history.overshoot)
-    return Evaluation(slope, free, indicators, read_times, rows, *checks)
+    return Evaluation(slope, free, indicators, *reads, *checks)
 
 
 def _within_jumps(time: Array, equation: Equation, instance: InstanceContext) -> Float[Array, ""]:

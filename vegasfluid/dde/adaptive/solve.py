@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
+    Features,
     TracedArguments,
     check_times,
     checked_arguments,
@@ -241,9 +242,9 @@ def _solve_arrays(
         InvalidInput: if one of the user's functions returns another shape than it must.
     """
     require_first_step(arguments, traced)
-    delayed, guards = _features_used(arguments, traced, args)
-    if delayed or arguments.events or arguments.project:
-        solution = solve_dde(arguments, saveat, traced, args, guards)
+    features = _features_used(arguments, traced, args)
+    if features.delayed or arguments.events or arguments.project:
+        solution = solve_dde(arguments, saveat, traced, args, features)
     else:
         solution = solve_ode(arguments, saveat, traced, args)
     if arguments.reverse:
@@ -251,10 +252,10 @@ def _solve_arrays(
     return eqxi.nondifferentiable_backward(solution, msg=NO_REVERSE_MODE)
 
 
-def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) -> tuple[bool, int]:
+def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) -> Features:
     """Whether the right-hand side or the guards read the history, and the number of guards.
 
-    Both are found by tracing the user's functions with the arguments of the first instance.
+    They are found by tracing the user's functions with the arguments of the first instance.
 
     Raises:
         InvalidInput: if one of the user's functions returns another shape than it must.
@@ -272,7 +273,7 @@ def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) 
             indicators = arguments.guards(time, y, history, args)
         above = () if arguments.guards is None else (indicators >= 0,)
         slope = arguments.rhs(time, y, history, args, *above)
-        reads.append(history.read_times)
+        reads.append((history.read_times, history.derivatives))
         return slope, indicators
 
     one = jax.tree.map(lambda leaf: leaf[0], (traced.t0, traced.y0, args))
@@ -286,7 +287,8 @@ def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) 
             lambda s, args: before(s, arguments.all_args(args)), one[0], one[2]
         )
         check_shape("initial_history", initial_history, traced.y0.shape[1:])
-    return reads[0], indicators.shape[0]
+    delayed, neutral = reads[0]
+    return Features(delayed, neutral, indicators.shape[0])
 
 
 def _raise_failures(solution: Solution, throw: bool) -> Solution:

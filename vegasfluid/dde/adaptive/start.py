@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
+from jaxtyping import Array, Float, Int32, PyTree
 
 from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_slopes_at_bounds
 from vegasfluid.dde.adaptive.breaking_points import first_breaking_points, updated_active_breaks
@@ -29,7 +29,7 @@ def initial_state(
     """The loop's state at t0: y0, its slope, the initial history and the first step's length."""
     batch = problem.y0.shape[1]
     zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
-    empty = initial_piece(problem, jnp.zeros_like(problem.y0))
+    empty = initial_piece(problem, _slope_before(problem))
     ring = empty_ring(limits.rows, empty).write(none, empty)
     context = StepContext(ring, none, problem.begin, _no_modes(problem), zero)
     slope, evaluation, modes = _evaluate_start(problem, context, empty)
@@ -85,6 +85,23 @@ def blank_entry(problem: Problem, node: Node) -> Entry:
     return Entry(
         zero, false, node.modes, interval, node.start_values.read_times.rows, false, zero, no_event
     )
+
+
+def _slope_before(problem: Problem) -> Float[Array, "n batch"]:
+    """The derivative of the initial history at t0, where a vanishing lag of a neutral one reads it.
+
+    Zero for other equations, and where it is not finite; shape (n, batch).
+    """
+    if not problem.equation.neutral:
+        return jnp.zeros_like(problem.y0)
+
+    def slope(begin: Array, args: PyTree) -> Array:
+        """The derivative for one instance, shape (n,)."""
+        one = jnp.ones_like(begin)
+        return jax.jvp(lambda s: problem.equation.initial_history(s, args), (begin,), (one,))[1]
+
+    slopes = jax.vmap(slope, in_axes=(-1, 0), out_axes=-1)(problem.begin.plain(), problem.args)
+    return jnp.where(jnp.isfinite(slopes), slopes, 0.0)
 
 
 def _smoothness(problem: Problem) -> Float[Array, " batch"]:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
+from vegasfluid.dde.adaptive.dense_error import defects
 from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
@@ -201,6 +202,12 @@ def evaluate_stages(
     slopes, frees = [*slopes, end.slope], [*frees, end.free]
     fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), end.fault, fault)
     trial = completed_step(problem, context, y, step, slopes, frees, free, end)
+    if problem.equation.neutral and perturbations is None:
+        defect = step * jnp.max(
+            jnp.abs(defects(problem, context, start.rows, step, trial.piece)), 0
+        )
+        error = jnp.where(defect > jnp.abs(trial.error), defect, trial.error)
+        trial = trial._replace(error=error)
     trial = trial._replace(fault=fault, overshoot=overshoot)
     return StageResult(trial, overlaps | end.overlaps, (read_rows, end.rows))
 
