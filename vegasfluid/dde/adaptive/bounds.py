@@ -25,15 +25,17 @@ class Bound(NamedTuple):
     """Bounds of one state component, which stays at a bound while its slope points outward.
 
     Args:
-        component: index in the state.
-        lower: lower bound: a number, or a function of `args`; None: no bound.
+        component: index in a state of shape (n,), or a function of the state that selects one or
+            several components, such as `lambda y: y["queue"]`.
+        lower: lower bound: a number, or a function of `args`; None: no bound. Of several components
+            it is a number for all, or has their shape.
         upper: upper bound, given as `lower` is.
 
     >>> Bound(1, lower=0.0, upper=lambda args: args["buffer"]).component
     1
     """
 
-    component: int
+    component: int | Callable[[Any], Any]
     lower: BoundValue | None = None
     upper: BoundValue | None = None
 

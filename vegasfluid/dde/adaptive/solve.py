@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, PyTree
 from numpy.typing import ArrayLike
 
 from vegasfluid.dde.adaptive.arguments import (
@@ -28,6 +28,13 @@ from vegasfluid.dde.adaptive.build import ROWS_PER_BREAK, solve_dde
 from vegasfluid.dde.adaptive.indicators import check_numbers
 from vegasfluid.dde.adaptive.ode_fallback import RecordingHistory, solve_ode
 from vegasfluid.dde.adaptive.options import Options, with_defaults
+from vegasfluid.dde.adaptive.state_options import options_of_vector, selected_bounds
+from vegasfluid.dde.adaptive.states import (
+    StateForm,
+    StructuredDenseOutput,
+    VectorRightHandSide,
+    vector_and_form,
+)
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.shape_checks import check_flat, check_shape
 from vegasfluid.dde.solution import Solution, check
@@ -52,30 +59,34 @@ def solve(
     t0: ArrayLike,
     t1: ArrayLike,
     dt0: ArrayLike | None,
-    y0: Float[ArrayLike, " n"],
+    y0: PyTree,
     args: PyTree = None,
     **options: Unpack[Options],
 ) -> Solution:
     """Solve y'(t) = rhs(t, y(t), history, args) from t0 to t1; called as `diffrax.diffeqsolve`.
 
     Args:
-        rhs: dy/dt, shape (n,), as a function of (t, y, history, args). `history(s)` is y at time s
-            <= t, for one time or an array of times; `history.ago(lag)` is y at t - lag. See
-            `History` for where it may be called. With `guards`, a fifth argument says whether each
-            guard is not negative.
+        rhs: dy/dt, of the form of y0, as a function of (t, y, history, args). `history(s)` is y at
+            time s <= t, for one time or an array of times (each leaf then has its axes in front);
+            `history.ago(lag)` is y at t - lag. See `History` for where it may be called. With
+            `guards`, a fifth argument says whether each guard is not negative.
         solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`; for stiff equations
             `Kvaerno3()`, `Kvaerno4()` or `Kvaerno5()`. An equation whose `rhs` never calls
             `history`, without bounds and guards, may use any solver of diffrax.
         t0: start; all times have one unit, of the caller's choice.
         t1: end.
         dt0: first step; None: chosen by the controller. With constant steps, their length.
-        y0: state at t0, shape (n,), floating; its dtype is used for the whole computation.
+        y0: state at t0: any pytree of floating or complex arrays, such as one of shape (n,). Their
+            common dtype is used for the whole computation; complex numbers are integrated as their
+            real and imaginary parts, each of which meets the tolerance. All functions get states
+            and return states of this form.
         args: passed to all functions; any pytree.
         options: see `Options`.
 
     Returns:
-        `ts` (m,), the times requested by `saveat` (unless given: t1); `ys` (m, n), the states
-        there; `outcome`, `time` of a failure, `stats` and, with dense output, `interpolation`.
+        `ts` (m,), the times requested by `saveat` (unless given: t1); `ys`, the states there, each
+        leaf with the axis (m,) in front; `outcome`, `time` of a failure, `stats` and, with dense
+        output, `interpolation`.
 
     Raises:
         InvalidInput: for an argument out of range.
@@ -89,7 +100,8 @@ def solve(
     >>> [round(float(value), 3) for value in solution.ys[:, 0]]
     [-0.375, -0.167]
     """
-    chosen = with_defaults(options)
+    y0, form = vector_and_form("dde.solve", y0, batch=False)
+    rhs, chosen = _of_vector(rhs, with_defaults(options), form, y0.shape[-1])
     args, other_args = eqx.partition(args, eqx.is_array_like)
     arguments = checked_arguments(rhs, solver, chosen, other_args)
     traced = checked_traced(t0, t1, dt0, y0, dims=1)
@@ -100,7 +112,8 @@ def solve(
         arguments,
         grow=chosen["grow"],
     )
-    return _raise_failures(jax.tree.map(lambda leaf: leaf[0], solution), chosen["throw"])
+    solution = jax.tree.map(lambda leaf: leaf[0], solution)
+    return _raise_failures(_in_form(solution, form), chosen["throw"])
 
 
 def solve_batch(
@@ -109,7 +122,7 @@ def solve_batch(
     t0: ArrayLike,
     t1: ArrayLike,
     dt0: ArrayLike | None,
-    y0: Float[ArrayLike, "batch n"],
+    y0: PyTree,
     args: PyTree = None,
     *,
     chunk: int | None = None,
@@ -121,12 +134,12 @@ def solve_batch(
     dense output has 4 powers for Bosh3, 5 for Tsit5 and Dopri5, 7 for Dopri8.
 
     Args:
-        rhs: dy/dt of one instance, shape (n,), as a function of (t, y, history, args).
+        rhs: dy/dt of one instance, of the form of its y0, as a function of (t, y, history, args).
         solver: a diffrax solver, as in `solve`.
         t0: start: one time for all instances, or shape (batch,).
         t1: end, likewise.
         dt0: first step, likewise; None: chosen by the controller.
-        y0: states at t0, shape (batch, n).
+        y0: states at t0, shape (batch, n), or any pytree; every leaf has the batch axis first.
         args: a pytree; every leaf has the batch axis first.
         chunk: instances that are solved side by side; chunks are solved one after the other. None:
             all, but on a CPU 64 (their histories fit in the cache), or 1 with bounds or guards,
@@ -134,7 +147,7 @@ def solve_batch(
         options: see `Options`; save times are shared, `max_steps` is for each instance.
 
     Returns:
-        As `solve`, with the batch axis first: `ts` (batch, m), `ys` (batch, m, n) and so on.
+        As `solve`, with the batch axis first: `ts` (batch, m), leaves of `ys` (batch, m, ...).
 
     Raises:
         InvalidInput: for an argument out of range.
@@ -148,7 +161,9 @@ def solve_batch(
     >>> [round(float(value), 3) for value in solution.ys[:, 0, 0]]
     [0.75, 0.5]
     """
-    chosen, (args, other_args) = with_defaults(options), eqx.partition(args, eqx.is_array_like)
+    y0, form = vector_and_form("dde.solve_batch", y0, batch=True)
+    rhs, chosen = _of_vector(rhs, with_defaults(options), form, y0.shape[-1])
+    args, other_args = eqx.partition(args, eqx.is_array_like)
     arguments, saveat = checked_arguments(rhs, solver, chosen, other_args), chosen["saveat"]
     traced = checked_traced(t0, t1, dt0, y0, dims=2)
     check_times(arguments, saveat, traced)
@@ -162,7 +177,31 @@ def solve_batch(
         )
 
     solution = _with_enough_history(solved, arguments, grow=chosen["grow"])
-    return _raise_failures(solution, chosen["throw"])
+    return _raise_failures(_in_form(solution, form), chosen["throw"])
+
+
+def _of_vector(
+    rhs: Callable[..., Any], options: dict[str, Any], form: StateForm | None, size: int
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The right-hand side and the options as functions of the vector that holds the state.
+
+    Args:
+        rhs: the user's right-hand side.
+        options: all options by name.
+        form: the form of the state; None: it is a vector, and only `bounds` may change.
+        size: number of components of the vector.
+    """
+    options = options | {"bounds": selected_bounds(options["bounds"], form, size)}
+    if form is None:
+        return rhs, options
+    return VectorRightHandSide(rhs, form), options_of_vector(options, form)
+
+
+def _in_form(solution: Solution, form: StateForm | None) -> Solution:
+    """The solution with dense output of the user's form; `ys` have it already."""
+    if form is None or solution.interpolation is None:
+        return solution
+    return solution._replace(interpolation=StructuredDenseOutput(solution.interpolation, form))
 
 
 def _check_batch_axis(args: PyTree, batch: int) -> None:
