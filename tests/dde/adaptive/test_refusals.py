@@ -31,8 +31,6 @@ def one_switch(value):
 
 ALONE = [
     ("y0", {"y0": np.ones(2, int)}),
-    ("y0", {"y0": 1.0}),
-    ("y0", {"y0": np.ones((2, 1))}),
     ("y0", {"y0": np.ones(0)}),
     ("t0", {"t0": np.zeros(1)}),
     ("t1", {"t1": np.ones((1, 1))}),
@@ -96,8 +94,9 @@ def test_solve_rejects(name, change):
 
 
 BATCH = [
-    ("y0", {"y0": np.ones(3)}),
     ("y0", {"y0": np.ones((0, 1))}),
+    ("y0", {"y0": 1.0}),
+    ("y0", {"y0": (np.ones(3), np.ones((2, 1)))}),
     ("t0", {"t0": np.zeros(2)}),
     ("t1", {"t1": np.ones((3, 1))}),
     ("dt0", {"dt0": np.array([0.1, 0.0, 0.1])}),

@@ -49,6 +49,9 @@ def test_a_tree_of_scalars_and_matrices():
         assert several["matrix"].shape == (2, 2, 2)
         assert several["pair"].first.shape == (2,)
         late = {"matrix": several["matrix"][1], "pair": history.ago(1.0)["pair"]}
+        whole = history.integral(t - 0.2, t)
+        part = history.integral(t - 0.2, t, lambda s, y: y["matrix"])
+        late["matrix"] += 0 * (part - whole["matrix"])
         return jax.tree.map(lambda leaf: -leaf, late)
 
     ts = jnp.array([0.5, 1.5, 2.7])
@@ -225,3 +228,17 @@ def test_complex_components_have_no_bounds():
         dde.solve(
             by_lag, BOSH3, 0.0, 2.0, None, {"a": 1j}, bounds=[dde.Bound(lambda y: y["a"], 0.0)]
         )
+
+
+def test_a_neutral_equation_of_a_tree():
+    """From y = s before 0 and y' = y'(t - 1) / 2, y' is 1/2 up to t = 1."""
+
+    def rhs(t, y, history, args):
+        late, same = history.derivative(t - 1.0), history.derivative_ago(1.0)
+        return {"a": (late["a"] + same["a"]) / 4.0}
+
+    solution = dde.solve(
+        rhs, BOSH3, 0.0, 1.0, None, {"a": jnp.zeros((2, 1))},
+        initial_history=lambda s, args: {"a": jnp.full((2, 1), s)},
+    )  # fmt: skip
+    np.testing.assert_allclose(solution.ys["a"][0], np.full((2, 1), 0.5), atol=1e-9)

@@ -168,8 +168,7 @@ def _checked_leaf(owner: str, path: Any, leaf: Any) -> Array:
 class StructuredHistory:
     """The history of a state that is a pytree: `history(s)` and `history.ago(lag)` return one.
 
-    For an array of times, each leaf has the axes of the array in front. All other methods of the
-    `History` inside that return states do the same.
+    For an array of times, each leaf has the axes of the array in front.
 
     Args:
         history: the history of the vector.
@@ -186,6 +185,38 @@ class StructuredHistory:
     def ago(self, lag: float | Float[Array, "*lags"]) -> PyTree:
         """The state y at t - lag, for one lag or an array of lags; lag >= 0, in the unit of t."""
         return self._form.tree(self._history.ago(lag))
+
+    def derivative(self, s: float | Float[Array, "*lags"]) -> PyTree:
+        """The slope dy/dt at time s, of the form of y; as `History.derivative`."""
+        return self._form.tree(self._history.derivative(s))
+
+    def derivative_ago(self, lag: float | Float[Array, "*lags"]) -> PyTree:
+        """The slope dy/dt at t - lag, of the form of y; as `History.derivative_ago`."""
+        return self._form.tree(self._history.derivative_ago(lag))
+
+    def integral(
+        self,
+        start: Any,
+        end: Any,
+        integrand: Callable[[Array, PyTree], Array] | None = None,
+        **options: int,
+    ) -> Any:
+        """The integral of `integrand(s, y(s))` over s from `start` to `end`: `History.integral`.
+
+        Args:
+            start: begin of the window, at most `end`, in the unit of t.
+            end: end of the window, at most t.
+            integrand: function of a time and the state there, to an array; None: the state.
+            options: `nodes` and `panels`, as in `History.integral`.
+
+        Returns:
+            The integral, of the shape that `integrand` returns; without it a state.
+        """
+        if integrand is None:
+            return self._form.tree(self._history.integral(start, end, **options))
+        return self._history.integral(
+            start, end, lambda s, y: integrand(s, self._form.tree(y)), **options
+        )
 
 
 class StructuredDenseOutput(eqx.Module):
