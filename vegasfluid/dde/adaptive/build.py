@@ -139,7 +139,7 @@ def build_problem(
         InvalidInput: for bounds of components that do not exist or that occur twice.
     """
     size, dtype = traced.y0.shape[1], traced.y0.dtype
-    bounded = tuple(bound.component for bound in arguments.bounds)
+    bounded = tuple(bound.component_index for bound in arguments.bounds)
     if any(not 0 <= component < size for component in bounded):
         raise InvalidInput("dde.solve", "bounds", f"of components 0 to {size - 1}", bounded)
     if len(set(bounded)) < len(bounded):
