@@ -77,9 +77,8 @@ def solve(
         t1: end.
         dt0: first step; None: chosen by the controller. With constant steps, their length.
         y0: state at t0: any pytree of floating or complex arrays, such as one of shape (n,). Their
-            common dtype is used for the whole computation; complex numbers are integrated as their
-            real and imaginary parts, each of which meets the tolerance. All functions get states
-            and return states of this form.
+            common dtype is used throughout; complex numbers are integrated as their real and
+            imaginary parts, each to the tolerance. All functions get and return this form.
         args: passed to all functions; any pytree.
         options: see `Options`.
 
