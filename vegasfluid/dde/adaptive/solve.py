@@ -129,8 +129,7 @@ def solve_batch(
 ) -> Solution:
     """Solve a batch of delay equations, each instance with its own steps; otherwise as `solve`.
 
-    The history of an instance needs capacity x (4 + n x powers) numbers of the state's dtype. The
-    dense output has 4 powers for Bosh3, 5 for Tsit5 and Dopri5, 7 for Dopri8.
+    The history of an instance has capacity x (4 + n x powers) numbers; powers is 4 to 7.
 
     Args:
         rhs: dy/dt of one instance, of the form of its y0, as a function of (t, y, history, args).
@@ -141,8 +140,7 @@ def solve_batch(
         y0: states at t0, shape (batch, n), or any pytree; every leaf has the batch axis first.
         args: a pytree; every leaf has the batch axis first.
         chunk: instances that are solved side by side; chunks are solved one after the other. None:
-            all, but on a CPU 64 (their histories fit in the cache), or 1 with bounds or guards,
-            since instances side by side wait for each other's events.
+            all; on a CPU 64, or 1 with bounds or guards (instances wait for others' events).
         options: see `Options`; save times are shared, `max_steps` is for each instance.
 
     Returns:
