@@ -155,6 +155,8 @@ def test_bounds_select_components(y0):
     assert total[-1] == 2.0
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_complex_states_and_their_gradients():
     """Y = exp(r t) solves y' = r exp(r) y(t - 1); |y|^2 = exp(2 t Re r)."""
     t1 = 2.0
