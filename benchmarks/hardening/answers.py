@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from vegasfluid.cli.exit_status import BAD_INPUT, DONE, FAILED, OUT_OF_REACH
+
 __all__ = ["Answer", "fault"]
 
-STATUSES = {0: "done", 1: "a computation failed", 2: "bad input", 3: "out of reach"}
+STATUSES = (DONE, FAILED, BAD_INPUT, OUT_OF_REACH)
 """Exit statuses that a command may have on any model file."""
 LONGEST_LINE = 1000
 """Characters of the longest message."""
@@ -49,7 +51,7 @@ def fault(answer: Answer) -> str:
         return f"exit status {answer.status}"
     if not all(c.isprintable() or c in "\n\t" for c in answer.output + answer.errors):
         return "control character"
-    if answer.status in (1, 2):
+    if answer.status in (FAILED, BAD_INPUT):
         return refusal_fault(answer)
     return values_fault(answer)
 

@@ -20,7 +20,7 @@ except ImportError:  # Typer before it had its own copy of Click
 
 from vegasfluid.errors import ComputationFailed, SolveFailed, VegasfluidError, printable
 
-__all__ = ["BAD_INPUT", "DONE", "OUT_OF_REACH", "exit_status"]
+__all__ = ["BAD_INPUT", "DONE", "FAILED", "OUT_OF_REACH", "exit_status"]
 
 DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 """Exit statuses; the last two are 128 plus the number of the signal, as in shells."""

@@ -76,7 +76,7 @@ def test_a_window_does_not_multiply_the_steps(past_of_zero):
 
 
 def fading(gain, t):
-    """The solution of y'' + y' + gain y = 0 from 1 at rest."""
+    """The solution of y'' + y' + gain y = 0 with y(0) = 1 and y'(0) = 0."""
     rate = jnp.sqrt(gain - 0.25)
     return jnp.exp(-t / 2) * (jnp.cos(rate * t) + jnp.sin(rate * t) / (2 * rate))
 

@@ -39,12 +39,6 @@ class Bound(NamedTuple):
     lower: BoundValue | None = None
     upper: BoundValue | None = None
 
-    @property
-    def component_index(self) -> int:
-        """The index of the component; only for a bound of one component that is given by it."""
-        assert not callable(self.component)
-        return self.component
-
 
 class BoundArrays(NamedTuple):
     """Bounds of the bounded components, infinite where there is none; shape (bounds, *batch)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import diffrax
 import jax
@@ -139,7 +139,7 @@ def build_problem(
         InvalidInput: for bounds of components that do not exist or that occur twice.
     """
     size, dtype = traced.y0.shape[1], traced.y0.dtype
-    bounded = tuple(bound.component_index for bound in arguments.bounds)
+    bounded = tuple(cast(int, bound.component) for bound in arguments.bounds)  # not a selector
     if any(not 0 <= component < size for component in bounded):
         raise InvalidInput("dde.solve", "bounds", f"of components 0 to {size - 1}", bounded)
     if len(set(bounded)) < len(bounded):

@@ -10,11 +10,18 @@ from vegasfluid.dde.adaptive.history import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.problem import Problem, StepContext, evaluate_rhs
 
-__all__ = ["defects"]
+__all__ = ["defects", "larger_error"]
 
 CHECKED_FRACTIONS = (0.25, 0.75)
 """Fractions of a step at which the error of its dense output is estimated (chosen; in the middle
 the slope of a cubic Hermite polynomial has no error of the leading order)."""
+
+
+def larger_error(
+    one: Float[Array, "n batch"], other: Float[Array, "n batch"]
+) -> Float[Array, "n batch"]:
+    """For each component the error estimate with the larger absolute value; `other` if equal."""
+    return jnp.where(jnp.abs(one) > jnp.abs(other), one, other)
 
 
 def defects(

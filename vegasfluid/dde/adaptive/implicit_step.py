@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.dense_error import defects
+from vegasfluid.dde.adaptive.dense_error import defects, larger_error
 from vegasfluid.dde.adaptive.history import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.implicit_slopes import (
@@ -93,18 +93,22 @@ def attempt_implicit(
     last = jnp.asarray(tableau_of(problem.equation.method)[-1], step.dtype)
     free = start.y + step * jnp.tensordot(last, jnp.stack(slopes), 1)
     piece = dense_output(problem, context, start.y, step, slopes)
-    point = EvaluationPoint(step, projected(problem, free), piece, start.rows)
+    state = projected(problem, free)
+    point = EvaluationPoint(step, state, piece, start.rows)
     end = evaluate_rhs(problem, context, point, with_guards=True)
     if problem.equation.project is None:
         # The right-hand side would multiply the state's error by the stiffness.
         end = end._replace(slope=later[-1])
-    trial = completed_step(problem, context, start.y, step, slopes, list(stages.frees), free, end)
+    frees = list(stages.frees)
+    trial = completed_step(problem, context, start.y, step, slopes, frees, (free, state), end)
     fault = jnp.where(stages.fault == jnp.int32(Outcome.SUCCESS), end.fault, stages.fault)
     fault = jnp.where(stages.converged, fault, jnp.int32(Outcome.NEWTON_FAILED))
     between = _dense_error(*inputs, jax.lax.stop_gradient(piece), inverse)
-    error = jnp.where(between > jnp.abs(trial.error), between, trial.error)
     return trial._replace(
-        error=error, fault=fault, overshoot=stages.overshoot, converged=stages.converged
+        error=larger_error(between, trial.error),
+        fault=fault,
+        overshoot=stages.overshoot,
+        converged=stages.converged,
     )
 
 

@@ -78,7 +78,7 @@ class Method(NamedTuple):
             `error` covers it, because both are of one order.
         diagonal: weight of each stage's own slope, from the second stage on; 0: it is explicit.
         predictor: for each stage from the second on, the weights of the slopes before it in the
-            first guess of its own slope; empty if the method is explicit.
+            first guess of the stage's slope; empty if the method is explicit.
         newton: the settings of the Newton iteration; None if the method is explicit.
     """
 

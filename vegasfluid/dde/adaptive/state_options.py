@@ -145,7 +145,7 @@ def _selected(bound: Bound, indices: PyTree) -> list[Bound]:
     numbers = np.concatenate([np.zeros(0, int), *(leaf.ravel() for leaf in chosen)])
     shape = chosen[0].shape if len(chosen) == 1 else numbers.shape
     if np.any(numbers < 0):
-        advice = "they have no order; keep real and imaginary parts in leaves of their own"
+        advice = "they have no order; keep real and imaginary parts in separate leaves"
         raise Unsupported(OWNER, "a bound of complex components", advice)
 
     def value(given: Any, number: int) -> Any:

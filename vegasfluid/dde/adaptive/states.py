@@ -72,11 +72,8 @@ class StateForm:
             paths, self.shapes, self.is_complex, strict=True
         ):
             leaf = jnp.asarray(leaf)
-            where = (
-                f"a function that returns at {jax.tree_util.keystr(path)}"
-                if path
-                else ("a function that returns")
-            )
+            at = f" at {jax.tree_util.keystr(path)}" if path else ""
+            where = f"a function that returns{at}"
             if leaf.shape != shape:
                 raise InvalidInput(OWNER, name, f"{where} an array of shape {shape}", leaf.shape)
             if jnp.iscomplexobj(leaf) and not is_complex:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.dense_error import defects
+from vegasfluid.dde.adaptive.dense_error import defects, larger_error
 from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
@@ -201,13 +201,10 @@ def evaluate_stages(
     end = evaluate_rhs(problem, context, point, with_guards=True)
     slopes, frees = [*slopes, end.slope], [*frees, end.free]
     fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), end.fault, fault)
-    trial = completed_step(problem, context, y, step, slopes, frees, free, end)
+    trial = completed_step(problem, context, y, step, slopes, frees, (free, state), end)
     if problem.equation.neutral and perturbations is None:
-        defect = step * jnp.max(
-            jnp.abs(defects(problem, context, start.rows, step, trial.piece)), 0
-        )
-        error = jnp.where(defect > jnp.abs(trial.error), defect, trial.error)
-        trial = trial._replace(error=error)
+        defect = jnp.abs(defects(problem, context, start.rows, step, trial.piece))
+        trial = trial._replace(error=larger_error(step * jnp.max(defect, 0), trial.error))
     trial = trial._replace(fault=fault, overshoot=overshoot)
     return StageResult(trial, overlaps | end.overlaps, (read_rows, end.rows))
 
@@ -226,7 +223,7 @@ def completed_step(
     step: Float[Array, " batch"],
     slopes: list[Array],
     frees: list[Array],
-    free: Float[Array, "n batch"],
+    ends: tuple[Float[Array, "n batch"], Float[Array, "n batch"]],
     end: Evaluation,
 ) -> Trial:
     """State, error estimate and dense output of a step whose slopes are known; without faults.
@@ -238,14 +235,13 @@ def completed_step(
         step: its length, shape (batch,).
         slopes: dy/dt at each stage, shape (n, batch) each.
         frees: those of the bounded components as without bounds, shape (bounds, batch) each.
-        free: state at the end before the projection, shape (n, batch).
+        ends: state at the end before and after the projection, shape (n, batch) each.
         end: the right-hand side at the end.
     """
-    method, state = problem.equation.method, projected(problem, free)
+    method, (free, state) = problem.equation.method, ends
     error = step * _weighted(method.error, slopes)
     if method.dense_error:
-        dense_error = step * _weighted(method.dense_error, slopes)
-        error = jnp.where(jnp.abs(dense_error) > jnp.abs(error), dense_error, error)
+        error = larger_error(step * _weighted(method.dense_error, slopes), error)
     free_error = BOUND_ERROR_WEIGHT * step * _weighted(method.error, frees)
     for number, component in enumerate(problem.equation.bounded):
         at_bound = context.modes.at_bound[number] != 0
