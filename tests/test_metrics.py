@@ -8,6 +8,7 @@ import xarray as xr
 
 from vegasfluid import burstiness, metrics
 from vegasfluid.errors import InvalidInput
+from vegasfluid.interval_totals import increase_from
 
 COUNTS = {"a": 3, "b": 1, "c": 2}
 RATES = {"a": 10.0, "b": 40.0, "c": 20.0}
@@ -61,10 +62,22 @@ def test_goodput_from_a_warm_up_between_samples(run):
     np.testing.assert_allclose(metrics.goodput(run, warmup=0.5), (late - half) / 5.5)
 
 
-def test_value_between_samples_is_on_the_line(run):
-    delivered = run["delivered"].sel(flow_class="a", drop=True)
-    found = [float(metrics.value_at(delivered, time)) for time in (0.0, 0.5, 1.0, 2.0, 6.0)]
-    assert found == [0.0, 8.5, 17.0, 27.0, 67.0]
+def test_counter_between_samples_is_on_the_line(run):
+    starts = (0.0, 0.5, 1.0, 2.0, 6.0)
+    totals = [metrics.interval_totals(run, start, "delivered").delivered for start in starts]
+    assert [float(total[0]) for total in totals] == [67.0, 58.5, 50.0, 40.0, 0.0]
+
+
+def test_a_counter_that_never_decreases_has_no_negative_increase():
+    """From any time: for 1000 random counters, most of which stand still until the end."""
+    random = np.random.default_rng(38)
+    low = random.uniform(0.0, 1e6, 1000)
+    high = low + random.uniform(0.0, 10.0, 1000)
+    last = high + (random.random(1000) < 0.1)
+    increases = [increase_from(low, high, last, w) for w in (0.0, 0.3, 1 - 1e-16, 1.0)]
+    assert np.min(increases) == 0.0
+    lines = last - (0.7 * low + 0.3 * high)
+    np.testing.assert_allclose(increases[1], lines, rtol=0.0, atol=1e-9)
 
 
 def test_share_counts_every_flow(run):

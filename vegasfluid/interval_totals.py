@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["IntervalTotals", "PathMeans", "interpolation_position", "jain_index"]
+__all__ = ["IntervalTotals", "PathMeans", "increase_from", "interpolation_position", "jain_index"]
 
 Array = Any
 """A NumPy array, a JAX array, or an xarray DataArray."""
@@ -195,3 +195,21 @@ def interpolation_position(times: np.ndarray, time: float) -> tuple[int, float]:
     """
     after = int(np.clip(np.searchsorted(times, time), 1, times.size - 1))
     return after, float((time - times[after - 1]) / (times[after] - times[after - 1]))
+
+
+def increase_from(low: Array, high: Array, last: Array, weight: float) -> Array:
+    """Increase of a counter from a time between two samples to a later sample, in its unit.
+
+    It is a sum of increases, not a difference from an interpolated value, so that rounding errors
+    never make it negative for a counter that never decreases.
+
+    Args:
+        low: counter at the sample before the time.
+        high: counter at the sample after the time.
+        last: counter at the later sample.
+        weight: weight of `high` at the time (see `interpolation_position`).
+
+    >>> increase_from(2.0, 6.0, 7.0, 0.25)
+    4.0
+    """
+    return (last - high) + (1 - weight) * (high - low)

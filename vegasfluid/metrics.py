@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.interval_totals import IntervalTotals, interpolation_position
+from vegasfluid.interval_totals import IntervalTotals, increase_from, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.quantities import mbps
 
@@ -55,15 +55,10 @@ def _increase(data: xr.Dataset, name: str, warmup: float | None) -> xr.DataArray
 
     It has the counter's unit and dimensions, without `time`.
     """
-    start, end = _interval(data, warmup)
-    return value_at(data[name], end) - value_at(data[name], start)
-
-
-def value_at(counter: xr.DataArray, time: float) -> xr.DataArray:
-    """Value of a counter at a time (s), interpolated linearly; it has no dimension `time`."""
-    after, weight = interpolation_position(counter["time"].values, time)
-    low, high = (counter.isel(time=i, drop=True) for i in (after - 1, after))
-    return low + weight * (high - low)
+    start, _ = _interval(data, warmup)
+    after, weight = interpolation_position(data["time"].values, start)
+    low, high, last = (data[name].isel(time=i, drop=True) for i in (after - 1, after, -1))
+    return increase_from(low, high, last, weight)
 
 
 def interval_totals(data: xr.Dataset, warmup: float | None, *counters: str) -> IntervalTotals:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vegasfluid.interval_totals import IntervalTotals, interpolation_position
+from vegasfluid.interval_totals import IntervalTotals, increase_from, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.version import package_version
 
@@ -125,7 +125,7 @@ class Recording(NamedTuple):
         def increase(values: np.ndarray) -> np.ndarray:
             """Increase of counters (time, ...) from the end of the warm-up to the end; (...)."""
             low, high = values[after - 1].astype(float), values[after].astype(float)
-            return values[-1] - (low + weight * (high - low))
+            return increase_from(low, high, values[-1], weight)
 
         def class_mean(name: str) -> np.ndarray:
             """Increase of counter `name` after the warm-up, mean of each class; (flow_class,)."""

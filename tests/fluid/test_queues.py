@@ -26,7 +26,7 @@ def test_what_exceeds_the_buffer_after_a_step_is_lost_and_no_more(both_ways: boo
     drawn = np.random.default_rng(1).uniform(1.0, 9.0, (2, len(structure.hops)))
     arrived, dropped = jnp.asarray(drawn[0]), jnp.asarray(0.1 * drawn[1])
     over = np.linspace(2.0, 5.0, structure.queue_count)
-    after = before._replace(arrived=arrived, dropped=dropped, queue=jnp.asarray(50.0 + over))
+    after = before._replace(admitted=arrived - dropped, queue=jnp.asarray(50.0 + over))
     lost = np.asarray(overflow_in_step(before, after, parameters, structure))
     sizes = np.array([40 / 1500 if hop.is_ack else 1.0 for hop in structure.hops])
     counts = np.array([[4, 3][hop.group] for hop in structure.hops])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.integrity.checks import faults, frozen
+from benchmarks.integrity.networks import drawn
 from vegasfluid import (
     Cubic,
     DropTail,
@@ -109,3 +110,15 @@ def test_windows_at_their_limit_do_not_freeze() -> None:
     assert list(frozen(limited)) == []
     freed = replace(limited.network, flows={"reno": replace(reno, max_window=1000)})
     assert len(list(frozen(limited._replace(network=freed)))) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_a_class_that_loses_every_packet_has_no_goodput() -> None:
+    """Exactly 0 and every packet lost; the difference of two counters was -8.5e-14 packets/s."""
+    case = drawn(5)
+    totals = record_fluid(case.network, case.until, DEFAULT_SAMPLES).totals_after(case.warmup)
+    (starved,) = np.flatnonzero(totals.goodput < 1.0)
+    assert list(case.network.flows)[starved] == "highspeed2"
+    assert totals.goodput[starved] == 0.0
+    assert totals.retransmit_share[starved] == pytest.approx(1.0, abs=1e-15)

@@ -14,7 +14,7 @@ from vegasfluid.fluid.queues import ack_clocked
 from vegasfluid.fluid.state import State
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.vector_field import VectorField
-from vegasfluid.interval_totals import IntervalTotals, interpolation_position
+from vegasfluid.interval_totals import IntervalTotals, increase_from, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.trajectory import CWND_VARIANCE, Recording
 
@@ -23,8 +23,7 @@ __all__ = ["delivered", "to_recording", "totals_after_warmup"]
 
 def delivered(state: State, structure: FluidStructure) -> Float[Array, "*times groups"]:
     """Packets that one flow of each group has delivered since the start; (..., groups)."""
-    last = np.array(structure.last_data_hops)
-    return state.arrived[..., last] - state.dropped[..., last]
+    return state.admitted[..., np.array(structure.last_data_hops)]
 
 
 def totals_after_warmup(
@@ -46,8 +45,7 @@ def totals_after_warmup(
 
     def increment(values: Any) -> Any:
         """Increase of counters (time, ...) from the warm-up, interpolated there, to the end."""
-        low, high = values[after - 1], values[after]
-        return values[-1] - (low + part * (high - low))
+        return increase_from(values[after - 1], values[after], values[-1], part)
 
     links = {name: increment(values) for name, values in link_counters(state, field).items()}
     return IntervalTotals(
@@ -103,12 +101,12 @@ def link_counters(state: State, field: VectorField) -> dict[str, Any]:
 
     `admitted` and `lost` in packets, `waited` in packets s, `work` in data packets.
     """
-    sums, admitted = flows_by_queue(field), state.arrived - state.dropped
+    sums = flows_by_queue(field)
     return {
-        "admitted": admitted @ sums,
+        "admitted": state.admitted @ sums,
         "lost": state.dropped @ sums,
         "waited": state.queue_integral,
-        "work": (admitted * field.parameters.relative_size) @ sums,
+        "work": (state.admitted * field.parameters.relative_size) @ sums,
     }
 
 
@@ -186,6 +184,6 @@ def group_arrays(state: State, rtt: np.ndarray, field: VectorField) -> dict[str,
         "delivered": delivered(state, structure),
         "dropped": dropped,
         "retransmitted": dropped * ack_clocked(parameters, structure),
-        "sent": state.arrived[:, np.array(structure.first_hops)],
+        "sent": (state.admitted + state.dropped)[:, np.array(structure.first_hops)],
         "timeouts": state.timeouts,
     }

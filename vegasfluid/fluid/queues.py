@@ -310,7 +310,7 @@ def overflow_in_step(
         parameters: parameters of the equations.
         structure: static structure of the equations.
     """
-    added = after.arrived - before.arrived - (after.dropped - before.dropped)
+    added = after.admitted - before.admitted
     flows = flows_per_hop(parameters, structure)
     admitted = sum_by_queue(flows * parameters.relative_size * added, structure)
     excess = smooth.positive_part(after.queue - parameters.queues.buffer)

@@ -35,6 +35,9 @@ class State(NamedTuple):
         transfers: number of transfers of a flow in progress or waiting.
         timeouts: number of timeouts of a flow since the start.
         queue_integral: integral over time of the packets in each queue since the start, packets s.
+        admitted: packets of a flow that each hop admitted since the start: those that arrived and
+            were not lost. It is integrated, not a difference of counters, so that rounding errors
+            never make it decrease.
     """
 
     loss_events: PerGroup
@@ -48,6 +51,7 @@ class State(NamedTuple):
     transfers: PerGroup
     timeouts: PerGroup
     queue_integral: PerQueue
+    admitted: PerHop
 
 
 class Moments(NamedTuple):
@@ -94,6 +98,7 @@ def initial_state(
         transfers=jnp.concatenate(transfers),
         timeouts=no_groups,
         queue_integral=no_queues,
+        admitted=no_hops,
     )
 
 

@@ -135,7 +135,11 @@ class VectorField(NamedTuple):
         lost = queues.overflow_in_step(
             self.layout.unpack(before), state, self.parameters, self.structure
         )
-        state = state._replace(dropped=state.dropped + lost, signalled=state.signalled + lost)
+        state = state._replace(
+            dropped=state.dropped + lost,
+            signalled=state.signalled + lost,
+            admitted=state.admitted - lost,
+        )
         return self.layout.pack(self.clip(state))
 
     def clip(self, state: State) -> State:
@@ -336,6 +340,7 @@ def derivatives(state: State, observed: Observables, field: VectorField) -> Stat
         transfers=started * (new_transfers - completed),
         timeouts=(1 - state.in_timeout) * observed.busy * timeouts,
         queue_integral=observed.waiting,
+        admitted=arriving * (1 - drops.dropped),
     )
 
 
