@@ -102,6 +102,9 @@ class Recording(NamedTuple):
             the queues of the other direction follow those of all links.
         error: estimated relative errors of goodput, queue and drops from the solver's steps; None
             if they were not estimated.
+        capacity: rate at which each queue is served, packets/s, (link,), in the packet simulator
+            that of its clock, which rounds a packet's transmission time to picoseconds; None: the
+            links' capacities.
     """
 
     network: Network
@@ -109,6 +112,14 @@ class Recording(NamedTuple):
     flows: Mapping[str, np.ndarray]
     links: Mapping[str, np.ndarray]
     error: tuple[float, float, float] | None = None
+    capacity: np.ndarray | None = None
+
+    @property
+    def service_rates(self) -> np.ndarray:
+        """Rate at which each queue of the run is served, packets/s; (link,)."""
+        if self.capacity is not None:
+            return self.capacity
+        return capacities(self.network, self.links["queue"].shape[1])
 
     def totals_after(self, warmup: float) -> IntervalTotals:
         """Increase of the run's counters from the end of the warm-up to the end of the run.
@@ -138,7 +149,7 @@ class Recording(NamedTuple):
             sent=class_mean("sent"),
             retransmitted=class_mean("retransmitted"),
             flow_delivered=increase(self.flows["delivered"]),
-            capacity=capacities(self.network, self.links["work"].shape[1]),
+            capacity=self.service_rates,
             backlog=increase(self.links["backlog"]),
             **{name: increase(self.links[name]) for name in ("admitted", "lost", "waited", "work")},
         )
@@ -182,7 +193,7 @@ def make_trajectory(
     """
     import xarray as xr
 
-    network, times, flows, links, _ = recording
+    network, times, flows, links = recording[:4]
     names = list(network.flows)
     counts, columns = network.counts, links["queue"].shape[1]
     classes = {
@@ -194,7 +205,7 @@ def make_trajectory(
         **{name: (("time", "flow_class"), data) for name, data in classes.items()},
         **{name: (("time", "link"), data) for name, data in links.items()},
         "flow_delivered": (("time", "flow"), flows["delivered"]),
-        "capacity": (("link",), capacities(network, columns)),
+        "capacity": (("link",), recording.service_rates),
     }
     data = xr.Dataset(
         variables,

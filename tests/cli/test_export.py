@@ -17,7 +17,7 @@ def test_export_shows_a_single_file_as_it_is(run, small):
 
 
 def test_export_json(run, small, tmp_path):
-    """Linux speaks another dialect than the model: the fluid says where its flows are."""
+    """Linux speaks another dialect than the model: packets say where its flows are."""
     status, out, err = run("export", small, "--format", "linux", "--json")
     found = document(out)
     assert (status, err) == (0, "")

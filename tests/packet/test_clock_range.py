@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from vegasfluid import memory, metrics
@@ -14,6 +15,7 @@ from vegasfluid.errors import TooLarge
 from vegasfluid.network import Event, Flows, Link, Network
 from vegasfluid.packet import simulate_packets
 from vegasfluid.packet.clock_range import check_run, event_rate, longest_round_trips
+from vegasfluid.quantities import mbps
 from vegasfluid.traffic.cbr import Cbr
 from vegasfluid.traffic.on_off import OnOff
 from vegasfluid.traffic.poisson import Poisson
@@ -48,6 +50,22 @@ def test_sources_that_are_nearly_idle_send_nearly_nothing() -> None:
     assert sent["cbr"] == sent["pareto"] == 1
     assert sent["poisson"] + sent["sessions"] <= 1
     assert sent["heavy"] <= 3
+
+
+def test_no_link_is_used_above_its_capacity() -> None:
+    """Any speed, overloaded: every packet's transmission time is rounded to the clock's ticks.
+
+    The two sample times are rounded, too, by half a tick each.
+    """
+    speeds = [mbps(300.30064), *np.geomspace(mbps(1), mbps(600_000), 40)]
+    for capacity in speeds:
+        flows = Flows(1, Unresponsive(), base_rtt=1e-9, traffic=Cbr(1.5 * capacity))
+        until = 3000 / capacity
+        network = Network(Link(capacity, 50), {"fast": flows})
+        run = simulate_packets(network, until, warmup=until / 3, samples=10)
+        ticks = 1e-12 / (until * 2 / 3) + 1e-12
+        assert float(metrics.utilisation(run)[0]) == pytest.approx(1.0, abs=ticks)
+        assert float(run["capacity"][0]) == pytest.approx(capacity, rel=0.5e-12 * capacity)
 
 
 @pytest.mark.parametrize("numbers", [{"max_window": 1e15}, {"initial_ssthresh": 1e15}])

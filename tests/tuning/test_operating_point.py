@@ -10,9 +10,10 @@ import pytest
 import vegasfluid as vf
 from vegasfluid import modelfile
 from vegasfluid.errors import InvalidInput
-from vegasfluid.export import translate
+from vegasfluid.export import export_model, translate
 from vegasfluid.model import Model
 from vegasfluid.tuning import operating_points
+from vegasfluid.tuning.operating_point import engine_of_points
 
 LINK = vf.Link(vf.mbps(20), 300, vf.Red(min_thresh=30, max_thresh=150, max_drop=0.1))
 NETWORK = vf.Network(
@@ -64,6 +65,24 @@ def test_a_class_that_never_starts_is_rejected():
     network = replace(NETWORK, flows={**NETWORK.flows, "vegas": late})
     with pytest.raises(InvalidInput, match=r"flows.vegas: start must be below the simulated time"):
         operating_points(Model(network, duration=80), ["vegas"])
+
+
+def test_too_many_packets_are_left_to_the_fluid_model():
+    """622 Gbit/s: each of N flows holds alpha packets in the queue, W = alpha + C T / N.
+
+    A run by packets would have 2e9 of them.
+    """
+    count, alpha, capacity, rtt = 10_000, 10, vf.mbps(622_000), vf.ms(40)
+    flows = {"vegas": vf.Flows(count, vf.Vegas(alpha, alpha), base_rtt=rtt)}
+    model = Model(vf.Network(vf.Link(capacity, 4_000_000), flows), duration=40, warmup=20)
+    found = operating_points(model)["vegas"]
+    assert found.rtt_over_base == pytest.approx(1 + count * alpha / (capacity * rtt), rel=1e-5)
+    assert found.cwnd == pytest.approx(alpha + capacity * rtt / count, rel=1e-5)
+    assert found.drop_prob == 0.0
+    files = export_model(model, "linux", points={"vegas": found}).files
+    assert "by the fluid model" in " ".join(files["tcp_vegas.conf"].replace("#", "").split())
+    shorter = replace(model, duration=0.1, warmup=0.05)
+    assert [engine_of_points(one) for one in (model, shorter, MODEL)] == ["fluid", *["packets"] * 2]
 
 
 def test_linux_can_follow_what_is_recommended_on_network_2():

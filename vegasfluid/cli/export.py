@@ -57,14 +57,19 @@ def check_folder(out: Path | None) -> None:
 def operating_points_for(model: Model, system: str, seed: int) -> Mapping[str, OperatingPoint]:
     """Operating points of the classes whose Vegas parameters need translation.
 
-    Measured by one packet run with `seed`; empty, without a run, where none needs it.
+    Means of one run, with `seed` if it is one of packets; empty, without a run, where none needs
+    it.
     """
     classes = needs_points(model, system)
     if not classes:
         return {}
-    from vegasfluid.tuning import operating_points
+    from vegasfluid.caches import keep_compiled_equations
+    from vegasfluid.tuning.operating_point import engine_of_points, operating_points
 
-    with progress("export (packets)"):
+    engine = engine_of_points(model)
+    if engine == "fluid":
+        keep_compiled_equations()
+    with progress(f"export ({engine})"):
         return operating_points(model, classes, seed)
 
 

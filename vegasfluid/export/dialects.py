@@ -98,6 +98,8 @@ def class_parameters(
         f"translated from {law.dialect} ({given}) where the round-trip time is "
         f"{point.rtt_over_base:.3g} times the base RTT, with windows of {point.cwnd:.3g} packets "
         f"and a drop share of {point.drop_prob:.2g}"
+        + " (by the fluid model, as a run has too many packets)"
+        * point.from_fluid
     )
     return VegasParameters(values, law.dialect, origin, True)
 

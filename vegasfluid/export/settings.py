@@ -40,11 +40,13 @@ class OperatingPoint:
         rtt_over_base: mean round-trip time divided by the base RTT.
         cwnd: mean window, packets.
         drop_prob: fraction of packets dropped along the path, 0 to 1.
+        from_fluid: whether the means are those of the fluid model, not of simulated packets.
     """
 
     rtt_over_base: float
     cwnd: float
     drop_prob: float
+    from_fluid: bool = False
 
 
 @dataclass(frozen=True)

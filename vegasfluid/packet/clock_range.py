@@ -10,7 +10,7 @@ from vegasfluid.limits import CLOCK, LATEST, short_number
 from vegasfluid.network import Flows, Network
 from vegasfluid.traffic.base import NO_LIMIT
 
-__all__ = ["check_run"]
+__all__ = ["check_run", "largest_event_count"]
 
 LATEST_ARRIVAL = 2.5e6
 """Latest time, s, at which a packet sent during a run may arrive. A timer set then, up to 6.4e6 s
@@ -48,6 +48,17 @@ def check_run(network: Network, until: float) -> None:
                 f"of applications, more than {MOST_EVENTS:g}; simulate a shorter time, or fewer "
                 "or slower flows."
             )
+
+
+def largest_event_count(network: Network, until: float) -> float:
+    """Upper bound on the packets and actions of applications of all classes in a run.
+
+    Args:
+        network: the network.
+        until: simulated time, s.
+    """
+    network = network.resolved()
+    return until * sum(event_rate(network, name) for name in network.flows)
 
 
 def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:

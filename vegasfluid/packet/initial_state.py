@@ -216,8 +216,9 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
             if number == NO_QUEUE:
                 continue
             hop, link = by_class[index, i], links[number % len(links)]
-            hop["link"], hop["relative_size"] = number, 1.0 if i < len(data) else ratios[index]
-            hop["service"] = picoseconds(hop["relative_size"] / link.capacity)
+            size = 1.0 if i < len(data) else ratios[index]
+            hop["link"], hop["service"] = number, picoseconds(size / link.capacity)
+            hop["relative_size"] = hop["service"] / picoseconds(1 / link.capacity)
             hop["propagation"] = picoseconds(link.delay)
             hop["jitter"] = picoseconds(link.jitter)
             hop["reorders"] = link.jitter_reorders

@@ -93,7 +93,8 @@ HOP = _fields(
 )
 """Fields of a hop, where packets of one flow travel to one queue: `next_arrival` (of the first
 packet, ps), `head` and `tail` of its ring, `link` (-1: no queue), `service` (transmission time of a
-packet, ps), `relative_size` (of a packet, in data packets), `propagation` (of the link, ps),
+packet, ps), `relative_size` (of a packet, in data packets: the quotient of their transmission
+times, so that the work admitted is what the link transmits), `propagation` (of the link, ps),
 `jitter` (maximum random delay, ps), `last_arrival` (of the packet before, ps)."""
 
 LINK = RNG | _fields(

@@ -184,7 +184,9 @@ def recording_of(network: Network, times: np.ndarray, sim: Simulation) -> Record
     link_samples = {name: links[name].astype(float) for name in names_in(links)}
     link_samples["waited"] /= PICOSECONDS
     link_samples["lost"] = link_samples["early"] + link_samples["forced"] + link_samples["full"]
-    return Recording(network, times, flow_samples, link_samples)
+    return Recording(
+        network, times, flow_samples, link_samples, capacity=PICOSECONDS / sim.links["service"]
+    )
 
 
 def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:

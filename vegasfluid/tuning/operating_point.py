@@ -1,4 +1,4 @@
-"""Operating points of flows, measured on packets: what translating Vegas parameters needs."""
+"""Operating points of flows, which the translation of Vegas parameters needs: means of a run."""
 
 from __future__ import annotations
 
@@ -11,29 +11,34 @@ from vegasfluid.export import OperatingPoint
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, UniformStart
 from vegasfluid.packet import record_packets
+from vegasfluid.packet.clock_range import largest_event_count
 from vegasfluid.run_options import DEFAULT_SAMPLES
-from vegasfluid.trajectory import class_means
+from vegasfluid.trajectory import Recording, class_means
 
-__all__ = ["operating_points"]
+__all__ = ["engine_of_points", "operating_points"]
+
+MOST_PACKETS = 2e8
+"""Largest bound on the packets of a run that is simulated by packets (chosen: about a minute)."""
 
 
 def operating_points(
     model: Model, classes: Collection[str] | None = None, seed: int = 1
 ) -> dict[str, OperatingPoint]:
-    """Mean RTT over base RTT, window and drop probability of classes, from a packet run.
+    """Mean RTT over base RTT, window and drop probability of classes, from one run.
 
-    The run and its means are what the translation of Vegas parameters needs. Means are over the
-    flows of a class, after the warm-up (a quarter of the run where the model has none) and after
-    the class's last start.
+    The translation of Vegas parameters needs them. The run is one of the packet simulator; if it
+    could have more than 2e8 packets, one of the fluid model, whose time does not depend on their
+    number. Means are over the flows of a class, after the warm-up (a quarter of the run where the
+    model has none) and after the class's last start.
 
     Args:
         model: the network, its duration and warm-up.
         classes: names of the classes to report; None: all.
-        seed: seed of the run.
+        seed: seed of a packet run.
 
     Returns:
-        By class: `rtt_over_base` (a pure number, at least 1), `cwnd` (packets) and `drop_prob`
-        (the fraction of packets dropped along the class's path).
+        By class: `rtt_over_base` (a pure number, at least 1), `cwnd` (packets), `drop_prob` (the
+        fraction of packets dropped along the class's path), and `from_fluid`.
 
     Raises:
         InvalidInput: for a class that starts after the end.
@@ -47,7 +52,8 @@ def operating_points(
     (True, True, True)
     """
     network = model.network
-    run = record_packets(network, np.linspace(0.0, model.duration, DEFAULT_SAMPLES), seed)
+    from_fluid = engine_of_points(model) == "fluid"
+    run = fluid_run(model) if from_fluid else packet_run(model, seed)
     counts, names = network.counts, list(network.flows)
     warmup = model.warmup or model.duration / 4
     drop_share = dict(zip(network.links, run.totals_after(warmup).drop_share, strict=False))
@@ -65,8 +71,27 @@ def operating_points(
         path = network.flows[name].path or tuple(network.links)
         delivered = float(np.prod([1 - drop_share[link] for link in path]))
         rtt_over_base = rtt / network.mean_base_rtt(name)
-        points[name] = OperatingPoint(max(rtt_over_base, 1.0), cwnd, 1 - delivered)
+        points[name] = OperatingPoint(max(rtt_over_base, 1.0), cwnd, 1 - delivered, from_fluid)
     return points
+
+
+def engine_of_points(model: Model) -> str:
+    """Engine of the run from which operating points come: `packets`, or `fluid` for long runs."""
+    events = largest_event_count(model.network, model.duration)
+    return "packets" if events <= MOST_PACKETS else "fluid"
+
+
+def packet_run(model: Model, seed: int) -> Recording:
+    """Run of the packet simulator over a model's duration."""
+    times = np.linspace(0.0, model.duration, DEFAULT_SAMPLES)
+    return record_packets(model.network, times, seed)
+
+
+def fluid_run(model: Model) -> Recording:
+    """Run of the fluid model over a model's duration."""
+    from vegasfluid.fluid import record_fluid
+
+    return record_fluid(model.network, model.duration, DEFAULT_SAMPLES)
 
 
 def last_start(flows: Flows) -> float:
