@@ -17,7 +17,8 @@ from matplotlib.testing.compare import compare_images
 import vegasfluid as vf
 from vegasfluid import plot
 from vegasfluid.analysis.charts import RenoPoint, VegasPoint
-from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, Quantities
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
+from vegasfluid.analysis.equilibria.quantities import Quantities
 from vegasfluid.errors import InvalidInput
 from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, Recording, make_trajectory
 from vegasfluid.tuning.constraints import NO_CONSTRAINTS

@@ -47,7 +47,9 @@ def exact(value: Any) -> Expression:
     >>> exact(0.7), exact(1 - 0.7), exact(1 / 3)
     (7/10, 3/10, 1/3)
     """
-    return sp.nsimplify(sp.sympify(value), rational=True)
+    expression = sp.sympify(value)  # all of it in `nsimplify` would take three times as long
+    floats = expression.atoms(sp.Float)
+    return expression.xreplace({part: sp.nsimplify(part, rational=True) for part in floats})
 
 
 def branch_at(expression: Any, witness: Witness) -> Branch:

@@ -21,6 +21,7 @@ from vegasfluid.analysis.equilibria.equations import (
     Unknowns,
     initial_guess,
 )
+from vegasfluid.analysis.equilibria.quantities import Quantities, quantities
 from vegasfluid.fluid.model import FluidModel
 
 __all__ = ["CONVERGED", "DIVERGED", "Continuation", "Evaluation", "Linearised", "accelerations"]
@@ -68,12 +69,14 @@ class Evaluation(NamedTuple):
         jacobian: derivative of the rates by the unknowns, 1/s; (n, n).
         clip_jacobian: derivative of the point by the unknowns that were given: the identity, but
             where they were clipped; (n, n).
+        quantities: queues, windows, rates and so on that follow from the unknowns.
     """
 
     unknowns: Vector
     rates: Vector
     jacobian: Vector
     clip_jacobian: Vector
+    quantities: Quantities
 
 
 class Linearised(NamedTuple):
@@ -118,19 +121,23 @@ def evaluate(model: FluidModel, vector: np.ndarray, *, clip: bool = False) -> Ev
         clip: whether to clip the unknowns to their domain first.
 
     Returns:
-        The point, the rates of change (unit of each unknown per s) and their Jacobian (1/s).
+        The point, the rates of change (unit of each unknown per s), their Jacobian (1/s), and the
+        quantities of the network there.
     """
     return jax.tree.map(np.asarray, continuation(model, vector, clip, 0).local)
 
 
 @jax.jit
-def residual(model: FluidModel, unknowns: Unknowns) -> Unknowns:
-    """Rate of change of each unknown of a fluid model, in its own unit per second.
+def residual(model: FluidModel, unknowns: Unknowns) -> tuple[Unknowns, Quantities]:
+    """Rate of change of each unknown of a fluid model, in its own unit per second; compiled.
 
-    It is 0 at equilibrium. For counter rates it is their error, 1/s. Compiled form of
-    `EquilibriumEquations.residual`.
+    It is 0 at equilibrium. For counter rates it is their error, 1/s. The second result are the
+    quantities of the network there, which have no derivatives.
     """
-    return EquilibriumEquations.from_model(model).residual(unknowns)
+    equations = EquilibriumEquations.from_model(model)
+    observed, rates = equations.evaluate(unknowns)
+    parts = jax.lax.stop_gradient((unknowns, observed, rates))
+    return equations.residual_of(rates, unknowns), quantities(equations, *parts)
 
 
 def evaluation(model: FluidModel, vector: Vector, clip: Any) -> Evaluation:
@@ -148,14 +155,15 @@ def evaluation(model: FluidModel, vector: Vector, clip: Any) -> Evaluation:
         point = jnp.where(clip, clipped, vector)
         return point, point
 
-    def rates_at(point: Vector) -> tuple[Vector, Vector]:
-        """The rate of each unknown at a point, in its unit per second; twice, for `has_aux`."""
-        rates = ravel_pytree(residual(model, unravel(point)))[0]
-        return rates, rates
+    def rates_at(point: Vector) -> tuple[Vector, tuple[Vector, Quantities]]:
+        """The rate of each unknown at a point, in its unit per second; again, with quantities."""
+        unknown_rates, values = residual(model, unravel(point))
+        rates = ravel_pytree(unknown_rates)[0]
+        return rates, (rates, values)
 
     clip_jacobian, point = jax.jacfwd(point_of, has_aux=True)(vector)
-    jacobian, rates = jax.jacfwd(rates_at, has_aux=True)(point)
-    return Evaluation(point, rates, jacobian, clip_jacobian)
+    jacobian, (rates, values) = jax.jacfwd(rates_at, has_aux=True)(point)
+    return Evaluation(point, rates, jacobian, clip_jacobian, values)
 
 
 def linearised(local: Evaluation, vector: Vector, acceleration: Vector) -> Linearised:
@@ -208,6 +216,7 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
         it converged or diverged.
     """
     guess = jax.eval_shape(lambda: initial_guess(EquilibriumEquations.from_model(model)))
+    values = jax.eval_shape(residual, model, guess)[1]
     acceleration, queues = accelerations(guess), model.structure.queue_count
     identity = jnp.eye(acceleration.size)
 
@@ -234,7 +243,8 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
         return Continuation(new_vector, new_local, new_step, now.steps + 1, status)
 
     zero, unit = jnp.zeros_like(start), jnp.eye(start.size)
-    still = Evaluation(start, zero, 0 * unit, unit)
+    empty = jax.tree.map(lambda part: jnp.zeros(part.shape), values)
+    still = Evaluation(start, zero, 0 * unit, unit, empty)
     first_step, running = jnp.asarray(FIRST_STEP / 2), jnp.asarray(RUNNING)
     first = Continuation(start, still, first_step, jnp.asarray(0), running)
     return jax.lax.while_loop(

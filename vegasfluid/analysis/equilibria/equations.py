@@ -180,7 +180,10 @@ class EquilibriumEquations(NamedTuple):
         For a counter rate it is the difference between the rate that follows and the given one,
         1/s. Queues are in packets.
         """
-        _, rates = self.evaluate(unknowns)
+        return self.residual_of(self.evaluate(unknowns)[1], unknowns)
+
+    def residual_of(self, rates: State, unknowns: Unknowns) -> Unknowns:
+        """The residual at `unknowns`, from the `rates` that `evaluate` gives there."""
         error = counter_rates(rates) - unknowns.counter_rates
         return self.unknowns_of(rates, unknowns)._replace(counter_rates=error)
 

@@ -1,7 +1,7 @@
 """The equilibrium of a network: queues, windows, rates, and their derivatives by its parameters.
 
 Solved are the equations that runs integrate, with any options. An approximate equilibrium
-(`pseudo_transient`) is refined by Newton's method; `corners` says how unknowns at a limit (empty or
+(`queue_sweeps`) is refined by Newton's method; `corners` says how unknowns at a limit (empty or
 full queues, smallest or largest windows) or at a corner (Vegas at the edge of its dead band) are
 treated. The implicit function theorem gives derivatives by every number of the network. Where
 Vegas loses nothing, every backlog between alpha and beta is an equilibrium; then both ends of this
@@ -15,23 +15,24 @@ Sources:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from vegasfluid.analysis.equilibria.continuation import evaluate, flatten
 from vegasfluid.analysis.equilibria.corners import Solution, is_continuum, solution_from
 from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unknowns
 from vegasfluid.analysis.equilibria.newton import newton, refine
-from vegasfluid.analysis.equilibria.pseudo_transient import approximate_equilibrium
+from vegasfluid.analysis.equilibria.quantities import Quantities, quantities
+from vegasfluid.analysis.equilibria.queue_sweeps import approximate_equilibrium
 from vegasfluid.errors import SolveFailed, Unsupported
 from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
 from vegasfluid.fluid.parameters import as_floats, build_parameters
 from vegasfluid.network import Network, require_network
 
-__all__ = ["THEORY", "Equilibrium", "Quantities", "after_events", "equilibrium"]
+__all__ = ["THEORY", "Equilibrium", "after_events", "equilibrium"]
 __all__ += ["equilibrium_model", "estimate", "finite_quantities", "quantities_near"]
 
 THEORY = replace(MISRA_GONG_TOWSLEY, delayed_rtt=True)
@@ -39,26 +40,6 @@ THEORY = replace(MISRA_GONG_TOWSLEY, delayed_rtt=True)
 the round-trip time of one round trip ago."""
 DELAY_BOUNDS = (1e-9, 1e9)
 """Bounds to which delays are clipped, s: wide, because no solver step limits them here."""
-
-
-class Quantities(NamedTuple):
-    """Quantities of a network at equilibrium.
-
-    Args:
-        queue: packets; (queues,).
-        drop_prob: probability that a packet is dropped or marked; (queues,).
-        cwnd: window of a flow, packets; (groups,).
-        rtt: round-trip time, s; (groups,).
-        goodput: packets/s delivered for a flow; (groups,).
-        backlog: a flow's own packets in all queues; (groups,).
-    """
-
-    queue: Any
-    drop_prob: Any
-    cwnd: Any
-    rtt: Any
-    goodput: Any
-    backlog: Any
 
 
 @dataclass(frozen=True)
@@ -167,37 +148,8 @@ def quantities_near(model: FluidModel, solution: Solution) -> Quantities:
 
     Found by Newton's method; NaN if that fails. Differentiable in the model's numbers.
     """
-    return quantities(EquilibriumEquations.from_model(model), newton(model, solution))
-
-
-def quantities(equations: EquilibriumEquations, unknowns: Unknowns) -> Quantities:
-    """Queues, drop probabilities, windows, round-trip times, goodputs and backlogs at equilibrium.
-
-    `unknowns` must solve the equations, with queues in packets; `Quantities` has units and shapes.
-    """
-    observed, rates = equations.evaluate(unknowns)
-    field, structure = equations.field, equations.field.structure
-    state = equations.state(unknowns)
-    delays = state.queue / field.parameters.queues.capacity
-    group = np.array([hop.group for hop in structure.hops])
-    is_data = np.array([not hop.is_ack for hop in structure.hops], float)
-    queue = np.array([hop.queue for hop in structure.hops])
-    at_queue = (queue[:, None] == np.arange(structure.queue_count)).astype(float)
-    flows = (is_data * field.parameters.groups.count[group])[:, None] * at_queue
-    arrived, signalled = rates.arrived @ flows, rates.signalled @ flows
-    last = np.array(structure.last_data_hops)
-    parts = zip(field.populations, state.classes, structure.class_slices, strict=True)
-    rtt = observed.senders.rtt
-    cwnd = [population.cwnd(values, rtt[groups]) for population, values, groups in parts]
-    in_queues = is_data * rates.arrived * delays[queue]
-    return Quantities(
-        observed.waiting,
-        jnp.where(arrived > 0, signalled / jnp.where(arrived > 0, arrived, 1.0), 0.0),
-        jnp.concatenate(cwnd),
-        rtt,
-        rates.arrived[last] - rates.dropped[last],
-        jnp.asarray(structure.group_hop_matrix) @ in_queues,
-    )
+    equations, unknowns = EquilibriumEquations.from_model(model), newton(model, solution)
+    return quantities(equations, unknowns, *equations.evaluate(unknowns))
 
 
 def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium:
@@ -259,10 +211,10 @@ def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) ->
     Raises:
         SolveFailed: if a quantity is not finite; the message gives queues and windows of `start`.
     """
-    values = Quantities(*(np.asarray(value) for value in quantities_at(model, unknowns)))
+    values = evaluate(model, flatten(unknowns)).quantities
     if all(np.all(np.isfinite(value)) for value in values):
         return values
-    first = quantities_at(model, start.unknowns)
+    first = evaluate(model, flatten(start.unknowns)).quantities
     raise SolveFailed(
         "no equilibrium was found near the estimate with queues of "
         f"{comma_separated(first.queue)} and windows of {comma_separated(first.cwnd)} packets"
@@ -272,9 +224,3 @@ def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) ->
 def comma_separated(values: Any) -> str:
     """Text of numbers with six digits, such as "1.5, 20"."""
     return ", ".join(f"{value:.6g}" for value in np.asarray(values))
-
-
-@jax.jit
-def quantities_at(model: FluidModel, unknowns: Unknowns) -> Quantities:
-    """Queues, windows and rates (`Quantities`) of a fluid model at given unknowns; compiled."""
-    return quantities(EquilibriumEquations.from_model(model), unknowns)

@@ -35,12 +35,16 @@ class Progress(NamedTuple):
 
     Args:
         z: deviation of the unknowns from the start, each in units of its value; (n,).
+        jacobian: derivative of the residual by z where the last step began; (n, n).
         change: largest absolute change of z in the last step.
+        change_before: the same in the step before.
         steps: number of steps so far.
     """
 
     z: Any
+    jacobian: Any
     change: Any
+    change_before: Any
     steps: Any
 
 
@@ -69,48 +73,44 @@ class ScaledEquations:
         """
         solution = self.solution
         flat = self.flat + self.scale * z
-        rates = ravel_pytree(residual(model, self.unravel(flat + solution.offset)))[0]
+        rates = ravel_pytree(residual(model, self.unravel(flat + solution.offset))[0])[0]
         # clipped from far beyond, so that the limit's own derivatives count
         beyond = self.unravel(self.flat + BEYOND_LIMITS * solution.limit_side)
         limit = ravel_pytree(EquilibriumEquations.from_model(model).clipped(beyond))[0]
         rates = rates - solution.offset_rate
         return jnp.where(jnp.asarray(solution.limited), flat - limit, rates) / self.scale
 
-    def root(self) -> Any:
-        """The dimensionless deviation z (n,) at which the residual is zero; NaN if not found.
+    def root(self) -> tuple[Any, Any]:
+        """The dimensionless deviation z (n,) at which the residual is zero, and the Jacobian there.
 
-        It has no derivatives by the model's numbers.
+        The Jacobian (n, n) is in 1/s; z is NaN if it is not found. Both have no derivatives by the
+        model's numbers.
         """
         parameters = jax.lax.stop_gradient(self.model.parameters)
         model = replace(self.model, parameters=parameters)
-
-        def iterate(progress: Progress) -> Progress:
-            """One step of Newton's method: new z, largest change of z, number of steps."""
-            change = self.step(progress.z, model)
-            return Progress(progress.z - change, jnp.max(jnp.abs(change)), progress.steps + 1)
-
-        first = Progress(jnp.zeros_like(self.flat), jnp.asarray(jnp.inf), jnp.asarray(0))
-        last = jax.lax.while_loop(
-            lambda progress: (progress.change > TOLERANCE) & (progress.steps < MAX_STEPS),
-            iterate,
-            first,
-        )
-        return jax.lax.stop_gradient(jnp.where(last.change <= TOLERANCE, last.z, jnp.nan))
-
-    def step(self, z: Any, model: FluidModel) -> Any:
-        """The step of Newton's method at z, dimensionless, to be subtracted from z; (n,).
-
-        It has derivatives by the numbers of `model`, but not by z.
-        """
-        z = jax.lax.stop_gradient(z)
 
         def with_value(z: Any) -> tuple[Any, Any]:
             """The residual at z, twice, for `has_aux`."""
             value = self.residual(z, model)
             return value, value
 
-        jacobian, value = jax.jacfwd(with_value, has_aux=True)(z)
-        return jnp.linalg.solve(jax.lax.stop_gradient(jacobian), value)
+        def iterate(progress: Progress) -> Progress:
+            """One step of Newton's method: new z, largest change of z, number of steps."""
+            jacobian, value = jax.jacfwd(with_value, has_aux=True)(progress.z)
+            step = jnp.linalg.solve(jacobian, value)
+            size = jnp.max(jnp.abs(step))
+            return Progress(progress.z - step, jacobian, size, progress.change, progress.steps + 1)
+
+        # one step more than z needs, so that the last Jacobian is that at the root
+        zeros, far = jnp.zeros_like(self.flat), jnp.asarray(jnp.inf)
+        first = Progress(zeros, jnp.zeros((zeros.size, zeros.size)), far, far, jnp.asarray(0))
+        last = jax.lax.while_loop(
+            lambda progress: (progress.change_before > TOLERANCE) & (progress.steps < MAX_STEPS),
+            iterate,
+            first,
+        )
+        z = jnp.where(last.change_before <= TOLERANCE, last.z, jnp.nan)
+        return jax.lax.stop_gradient((z, last.jacobian))
 
 
 def newton(model: FluidModel, solution: Solution) -> Unknowns:
@@ -121,8 +121,8 @@ def newton(model: FluidModel, solution: Solution) -> Unknowns:
     derivatives of the implicit function theorem.
     """
     equations = ScaledEquations(model, solution)
-    root = equations.root()
-    return equations.unknowns(root - equations.step(root, model))
+    root, jacobian = equations.root()
+    return equations.unknowns(root - jnp.linalg.solve(jacobian, equations.residual(root, model)))
 
 
 def refine(model: FluidModel, estimate: Solution) -> Unknowns:

@@ -1,9 +1,8 @@
-"""Approximate equilibria by pseudo-transient continuation, and by root finding for each queue.
+"""Steady states for given queues, by pseudo-transient continuation.
 
 For given queues each class sees a constant round-trip time and loss probability, and its windows
 converge whether the network as a whole is stable or not. Implicit Euler steps follow them; the step
-size grows as they converge. A longer queue means less traffic, so Brent's method finds each queue
-between zero and the buffer, link after link until no queue changes.
+size grows as they converge.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from scipy.optimize import root_scalar
 
 from vegasfluid.analysis.equilibria.continuation import (
     CONVERGED,
@@ -26,19 +24,14 @@ from vegasfluid.analysis.equilibria.continuation import (
     linearised,
     unflatten,
 )
-from vegasfluid.analysis.equilibria.equations import Unknowns, buffer_sizes
+from vegasfluid.analysis.equilibria.equations import Unknowns
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.model import FluidModel
 
-__all__ = ["Estimate", "SteadyState", "approximate_equilibrium", "estimate_at", "first_vector"]
-__all__ += ["rates_at", "steady_state"]
+__all__ = ["Estimate", "SteadyState", "estimate_at", "first_vector", "rates_at", "steady_state"]
 
 MAX_STEPS = 500
 """Bound on the steps of one continuation."""
-MAX_SWEEPS = 60
-"""Bound on the passes over all queues."""
-QUEUE_TOLERANCE = 1e-10
-"""Change of the queues in one sweep, relative above 1, below which they have converged."""
 
 
 def first_vector(model: FluidModel) -> np.ndarray:
@@ -126,51 +119,3 @@ def estimate_at(model: FluidModel, queue: np.ndarray, steady: SteadyState) -> Es
     """
     unknowns = unflatten(model, np.concatenate([queue, steady.vector]))
     return Estimate(unknowns, np.concatenate([queue < 0, ~np.any(steady.jacobian, axis=1)]))
-
-
-def approximate_equilibrium(model: FluidModel) -> Estimate:
-    """An equilibrium with about ten digits, approached from small windows and empty queues.
-
-    Returns:
-        The unknowns, queues in packets, and which of them have a constant rate.
-
-    Raises:
-        SolveFailed: if windows or queues do not converge.
-    """
-    first, size = first_vector(model), model.structure.queue_count
-    queue = np.zeros(size)
-    for _ in range(MAX_SWEEPS):
-        before = queue.copy()
-        for number in range(size):
-            queue[number] = balanced_queue(model, first, queue, number)
-        if size == 1 or np.all(np.abs(queue - before) <= QUEUE_TOLERANCE * (1 + queue)):
-            steady = steady_state(model, first, queue)
-            if not steady.converged:
-                break
-            return estimate_at(model, queue, steady)
-    raise SolveFailed(
-        f"no equilibrium was found: windows or queues do not converge; the queues were {queue} "
-        "packets"
-    )
-
-
-def balanced_queue(model: FluidModel, start: np.ndarray, queue: np.ndarray, number: int) -> float:
-    """The length at which queue `number` stops growing while the others are fixed, packets.
-
-    The other unknowns are in steady state, searched from `start` (n,). The result is 0 where the
-    queue drains even when empty, and the buffer where it grows even when full; `queue` is not
-    changed.
-    """
-
-    def growth(packets: float) -> float:
-        """Growth of queue `number` (packets/s) if it has this many packets."""
-        lengths = queue.copy()
-        lengths[number] = packets
-        return float(steady_state(model, start, lengths).queue_growth[number])
-
-    buffer = float(buffer_sizes(model)[number])
-    if growth(0.0) <= 0:
-        return 0.0
-    if growth(buffer) > 0 or growth(buffer * (1 - 1e-12)) >= 0:
-        return buffer
-    return root_scalar(growth, bracket=(0.0, buffer), xtol=1e-11, rtol=1e-14, maxiter=200).root

@@ -30,7 +30,7 @@ from vegasfluid.analysis.equilibria.pseudo_transient import (
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.model import FluidModel
 
-__all__ = ["halton_queues", "solution_near"]
+__all__ = ["QueuePoint", "balanced_near", "halton_queues", "solution_near"]
 
 MAX_STEPS = 40
 """Bound on the steps of Newton's method."""
@@ -95,6 +95,17 @@ def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
     None if the method does not converge. The result also says which unknowns are at limits or
     corners.
     """
+    point = balanced_near(model, queue)
+    if point is None:
+        return None
+    return solution_from(model, estimate_at(model, point.queue, point.steady))
+
+
+def balanced_near(model: FluidModel, queue: np.ndarray) -> QueuePoint | None:
+    """The queues in balance to which Newton's method leads from given queues (packets).
+
+    None if the method does not converge.
+    """
     try:
         point = evaluate(model, first_vector(model), queue)
         for _ in range(MAX_STEPS):
@@ -106,9 +117,8 @@ def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
             return None
     except (SolveFailed, np.linalg.LinAlgError):
         return None
-    if not point.steady.converged or point.imbalance >= LARGEST_IMBALANCE:
-        return None
-    return solution_from(model, estimate_at(model, point.queue, point.steady))
+    exact = point.steady.converged and point.imbalance < LARGEST_IMBALANCE
+    return point if exact else None
 
 
 def evaluate(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> QueuePoint:

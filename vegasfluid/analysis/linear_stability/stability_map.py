@@ -126,7 +126,7 @@ def follow_to(model: FluidModel, near: Solution) -> FollowedPoints:
     equations = EquilibriumEquations.from_model(model)
     unravel, limited = ravel_pytree(initial_guess(equations))[1], near.limited
     scaled = ScaledEquations(model, near._replace(unknowns=unravel(near.unknowns)))
-    unknowns = scaled.unknowns(scaled.root())
+    unknowns = scaled.unknowns(scaled.root()[0])
     flat, rates = (ravel_pytree(part)[0] for part in (unknowns, equations.residual(unknowns)))
     unit = jnp.maximum(jnp.abs(flat), SMALLEST_SCALE)
     pushed = flat + jnp.where(limited, LIMIT_TOLERANCE * unit * jnp.sign(rates), 0.0)
