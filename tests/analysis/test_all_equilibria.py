@@ -20,7 +20,8 @@ from vegasfluid import (
     modelfile,
 )
 from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equilibria
-from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
+from vegasfluid.analysis.equilibria.multistart import same_equilibrium
 from vegasfluid.analysis.linear_stability.disturbances import disturbed, growth_rate
 from vegasfluid.analysis.linear_stability.linearisation import linearise
 from vegasfluid.analysis.linear_stability.spectrum import rightmost_roots
@@ -122,6 +123,14 @@ def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
     assert first < 0
     assert second < 0
     assert third > 0.5
+
+
+def test_a_search_does_not_end_at_the_one_that_sweeps_over_the_queues_leave(
+    three: Equilibria,
+) -> None:
+    """They pass by the one of negative index, and Newton's method would lead there."""
+    found = equilibrium(three.isolated[0].network)
+    assert same_equilibrium(found, three.isolated[1])
 
 
 def test_the_delay_equations_leave_it_at_the_rate_of_its_rightmost_root(three: Equilibria) -> None:

@@ -30,7 +30,7 @@ from vegasfluid.analysis.equilibria.pseudo_transient import (
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.model import FluidModel
 
-__all__ = ["QueuePoint", "balanced_near", "halton_queues", "solution_near"]
+__all__ = ["attracts_sweeps", "balanced_near", "halton_queues", "solution_near"]
 
 MAX_STEPS = 40
 """Bound on the steps of Newton's method."""
@@ -158,15 +158,38 @@ def newton_step(model: FluidModel, point: QueuePoint) -> np.ndarray:
 
     0 for queues that are empty with spare capacity or full with excess load; (queues,).
     """
+    free, jacobian = load_jacobian(model, point)
+    change = np.zeros(point.queue.size)
+    change[free] = np.linalg.solve(jacobian, -point.log_load[free])
+    return change
+
+
+def load_jacobian(model: FluidModel, point: QueuePoint) -> tuple[np.ndarray, np.ndarray]:
+    """Which queues can change, and the derivatives of their links' log loads by them.
+
+    Returns:
+        Indices of the queues that are neither empty with spare capacity nor full with excess load,
+        (k,), and the derivatives, 1/packets, (k, k).
+    """
     queue = point.queue
     inside = (queue > 0) & (queue < buffer_sizes(model))
     free = np.flatnonzero((point.log_load != 0) | inside)
     unit = np.asarray(model.parameters.queues.capacity) * point.load
     columns = [growth_derivative(model, point, int(number)) / unit for number in free]
-    jacobian = np.stack(columns, axis=1)
-    change = np.zeros(queue.size)
-    change[free] = np.linalg.solve(jacobian[free], -point.log_load[free])
-    return change
+    return free, np.reshape(columns, (free.size, queue.size)).T[free]
+
+
+def attracts_sweeps(model: FluidModel, point: QueuePoint) -> bool:
+    """Whether sweeps that balance queue after queue return to a balanced point from near it.
+
+    They are the Gauss-Seidel method, which converges if all eigenvalues of its matrix are inside
+    the unit circle. They leave an equilibrium whose index is -1.
+    """
+    free, jacobian = load_jacobian(model, point)
+    if not free.size:
+        return True
+    matrix = np.eye(len(jacobian)) - np.linalg.solve(np.tril(jacobian), jacobian)
+    return bool(np.max(np.abs(np.linalg.eigvals(matrix))) < 1)
 
 
 def growth_derivative(model: FluidModel, point: QueuePoint, number: int) -> np.ndarray:

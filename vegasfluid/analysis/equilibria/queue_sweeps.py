@@ -6,6 +6,8 @@ link after link. Where such sweeps over the queues converge, Newton's method fin
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from scipy.optimize import root_scalar
 
@@ -16,7 +18,7 @@ from vegasfluid.analysis.equilibria.pseudo_transient import (
     first_vector,
     steady_state,
 )
-from vegasfluid.analysis.equilibria.queue_newton import balanced_near
+from vegasfluid.analysis.equilibria.queue_newton import attracts_sweeps, balanced_near
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.model import FluidModel
 
@@ -26,6 +28,8 @@ MAX_SWEEPS = 60
 """Bound on the passes over all queues."""
 QUEUE_TOLERANCE = 1e-10
 """Change of the queues in one sweep, relative above 1, below which they have converged."""
+MAX_ATTEMPTS = 3
+"""Bound on the attempts to find the limit of the sweeps by Newton's method."""
 ROUGH_TOLERANCE = 1e-4
 """Fraction of the buffer to which the first of several sweeps finds each queue."""
 NEAR_LIMIT = 0.5
@@ -43,14 +47,16 @@ def approximate_equilibrium(model: FluidModel) -> Estimate:
         SolveFailed: if windows or queues do not converge.
     """
     first, size = first_vector(model), model.structure.queue_count
-    queue, previous = np.zeros(size), 0.0
+    queue, previous, attempts = np.zeros(size), 0.0, MAX_ATTEMPTS
     for sweep in range(MAX_SWEEPS):
         before, rough = queue.copy(), sweep == 0 and size > 1
         for number in range(size):
             queue[number] = balanced_queue(model, first, queue, number, rough)
         converged = size == 1 or np.all(np.abs(queue - before) <= QUEUE_TOLERANCE * (1 + queue))
         change = float(np.max(np.abs(queue - before)))
-        limit = None if converged or change >= previous else limit_of_sweeps(model, queue, change)
+        limit = None
+        if attempts and not converged and change < previous:
+            limit, attempts = limit_of_sweeps(model, queue, change), attempts - 1
         if converged or limit is not None:
             queue = queue if limit is None else limit
             steady = steady_state(model, first, queue)
@@ -73,11 +79,15 @@ def limit_of_sweeps(model: FluidModel, queue: np.ndarray, change: float) -> np.n
         change: largest change of a queue in that sweep, packets.
 
     Returns:
-        The queues in balance, or None if Newton's method finds none near these.
+        The queues in balance, or None if Newton's method finds none near these, or one that sweeps
+        would leave.
     """
     point = balanced_near(model, queue)
-    near = point is not None and np.max(np.abs(point.queue - queue)) <= NEAR_LIMIT * change
-    return point.queue if point is not None and near else None
+    if point is None or np.max(np.abs(point.queue - queue)) > NEAR_LIMIT * change:
+        return None
+    with suppress(SolveFailed, np.linalg.LinAlgError):  # a derivative by the queues may not exist
+        return point.queue if attracts_sweeps(model, point) else None
+    return None
 
 
 def balanced_queue(
