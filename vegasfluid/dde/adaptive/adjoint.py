@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.loop import integrate
 from vegasfluid.dde.adaptive.loop_state import Limits, State

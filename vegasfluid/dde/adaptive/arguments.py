@@ -20,7 +20,6 @@ from vegasfluid.errors import InvalidInput
 
 __all__ = [
     "Arguments",
-    "Features",
     "TracedArguments",
     "check_times",
     "checked_arguments",
@@ -78,20 +77,6 @@ class Arguments(eqx.Module):
     def reverse(self) -> bool:
         """Whether the solve can be differentiated in reverse mode, as `adjoint` requests."""
         return isinstance(self.adjoint, diffrax.RecursiveCheckpointAdjoint)
-
-
-class Features(NamedTuple):
-    """What the user's functions need, as found by tracing them.
-
-    Args:
-        delayed: whether the right-hand side or an indicator reads the history.
-        neutral: whether one reads its derivative.
-        guards: number of guards.
-    """
-
-    delayed: bool
-    neutral: bool
-    guards: int
 
 
 class TracedArguments(NamedTuple):

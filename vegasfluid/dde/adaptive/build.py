@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import diffrax
 import jax
@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, PyTree
 from vegasfluid.dde.adaptive.adjoint import taped
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
-    Features,
     TracedArguments,
     is_part,
     save_times,
@@ -21,12 +20,11 @@ from vegasfluid.dde.adaptive.arguments import (
 from vegasfluid.dde.adaptive.bounds import bounds_of
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.dense_output import DensePieces
-from vegasfluid.dde.adaptive.indicators import event_directions, event_mask, indicators
+from vegasfluid.dde.adaptive.equation import AllArgs
+from vegasfluid.dde.adaptive.indicators import event_mask
 from vegasfluid.dde.adaptive.loop import integrate
 from vegasfluid.dde.adaptive.loop_state import Limits, State
-from vegasfluid.dde.adaptive.method import method_of
 from vegasfluid.dde.adaptive.problem import Equation, Problem, Times
-from vegasfluid.dde.adaptive.resets import Reset
 from vegasfluid.dde.adaptive.save_times import Saved
 from vegasfluid.dde.adaptive.step_size import StepSizeControl
 from vegasfluid.dde.outcome import Outcome
@@ -44,7 +42,8 @@ def solve_dde(
     saveat: diffrax.SaveAt,
     traced: TracedArguments,
     args: PyTree,
-    features: Features,
+    equation: Equation,
+    closed_over: tuple[Array, ...],
 ) -> Solution:
     """Solve a batch of equations with delays, bounds, guards or a projection.
 
@@ -53,12 +52,13 @@ def solve_dde(
         saveat: times at which the solution is returned.
         traced: t0, t1 and first step, shape (batch,), and states at t0, shape (batch, n).
         args: the user's arguments, each leaf with the batch axis first.
-        features: what the user's functions need.
+        equation: the user's functions.
+        closed_over: traced arrays that they close over, without a batch axis.
 
     Returns:
         Save times (batch, m), states there (batch, m, n), outcomes and numbers of steps (batch,).
     """
-    problem = build_problem(arguments, traced, args, features)
+    problem = build_problem(arguments, traced, args, equation, closed_over)
     if arguments.reverse and problem.equation.method.newton:
         reason = "use jax.jacfwd, or an explicit method such as Tsit5()"
         name = type(arguments.solver).__name__
@@ -123,36 +123,32 @@ def dense_pieces(problem: Problem, end: State) -> DensePieces:
 
 
 def build_problem(
-    arguments: Arguments, traced: TracedArguments, args: PyTree, features: Features
+    arguments: Arguments,
+    traced: TracedArguments,
+    args: PyTree,
+    equation: Equation,
+    closed_over: tuple[Array, ...],
 ) -> Problem:
     """The batch of delay equations as the solver's loop takes it, the batch axis last.
-
-    Its `args` are the pair of the user's arguments and y0, the default initial history.
 
     Args:
         arguments: static arguments of `solve`.
         traced: t0 and t1, shape (batch,), and states at t0, shape (batch, n).
         args: the user's arguments, each leaf with the batch axis first.
-        features: what the user's functions need.
-
-    Raises:
-        InvalidInput: for bounds of components that do not exist or that occur twice.
+        equation: the user's functions.
+        closed_over: traced arrays that they close over, without a batch axis.
     """
-    size, dtype = traced.y0.shape[1], traced.y0.dtype
-    bounded = tuple(cast(int, bound.component) for bound in arguments.bounds)  # not a selector
-    if any(not 0 <= component < size for component in bounded):
-        raise InvalidInput("dde.solve", "bounds", f"of components 0 to {size - 1}", bounded)
-    if len(set(bounded)) < len(bounded):
-        raise InvalidInput("dde.solve", "bounds", "of different components", bounded)
+    batch, dtype = traced.y0.shape[0], traced.y0.dtype
     bounds = jax.vmap(
         lambda instance: bounds_of(arguments.bounds, arguments.all_args(instance), dtype),
         out_axes=-1,
-        axis_size=traced.y0.shape[0],
+        axis_size=batch,
     )(args)
     latest = jnp.maximum(jnp.abs(traced.t0), jnp.abs(traced.t1))
     time_tolerance = 16 * float(jnp.finfo(dtype).eps) * jax.lax.stop_gradient(latest)
-    begin, equation = CompensatedTime.at(traced.t0), equation_of(arguments, bounded, features)
-    inputs = ((args, traced.y0), traced.y0.T, begin, traced.t1, bounds, time_tolerance)
+    shared = tuple(jnp.broadcast_to(array, (batch, *array.shape)) for array in closed_over)
+    begin, all_args = CompensatedTime.at(traced.t0), AllArgs(args, traced.y0, shared)
+    inputs = (all_args, traced.y0.T, begin, traced.t1, bounds, time_tolerance)
     scale = _newton_scale(arguments, equation, traced)
     return Problem(equation, *inputs, _times(arguments, traced), scale)
 
@@ -190,53 +186,6 @@ def _times(arguments: Arguments, traced: TracedArguments) -> Times:
     stops = jax.lax.stop_gradient(jnp.concatenate([jumps, arguments.times("step_ts", dtype)]))
     parts = (jumps, stops, arguments.past_breaks.astype(dtype))
     return Times(*(jnp.broadcast_to(part[:, None], (*part.shape, batch)) for part in parts))
-
-
-def equation_of(arguments: Arguments, bounded: tuple[int, ...], features: Features) -> Equation:
-    """The user's functions, as functions of the pair (user's args, y0) instead of args.
-
-    Args:
-        arguments: static arguments of `solve`: functions and method.
-        bounded: indices of the bounded components.
-        features: what the functions need; `rhs` takes the signs of its guards.
-    """
-    full = arguments.all_args
-
-    def rhs(t: Array, y: Array, history: Any, args: tuple[PyTree, Array], *above: Array) -> Array:
-        return arguments.rhs(t, y, history, full(args[0]), *above)
-
-    def initial_history(s: Array, args: tuple[PyTree, Array]) -> Array:
-        if arguments.initial_history is None:
-            return args[1]
-        return arguments.initial_history(s, full(args[0]))
-
-    def guard(t: Array, y: Array, history: Any, args: tuple[PyTree, Array]) -> Array:
-        return indicators(arguments, t, y, history, full(args[0]))
-
-    def project(y: Array, args: tuple[PyTree, Array]) -> Array:
-        assert arguments.project is not None
-        return arguments.project(y, full(args[0]))
-
-    def effect(reset: Reset) -> Reset:
-        return reset._replace(effect=lambda t, y, args: reset.effect(t, y, full(args[0])))
-
-    resets = tuple(effect(reset) for reset in arguments.resets)
-    directions, jumps = event_directions(arguments.event), arguments.times("jump_ts", float)
-    own = features.guards + len(resets) + len(directions)
-    return Equation(
-        rhs=rhs,
-        initial_history=initial_history,
-        guards=guard if own else None,
-        signs_of_rhs=None if arguments.guards is None else features.guards,
-        resets=resets,
-        event_directions=directions,
-        jump_count=jumps.shape[0],
-        project=None if arguments.project is None else project,
-        guard_count=own + jumps.shape[0],
-        bounded=bounded,
-        method=method_of(arguments.solver),
-        neutral=features.neutral,
-    )
 
 
 def _power_of_two(least: int) -> int:

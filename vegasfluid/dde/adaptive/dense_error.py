@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.problem import Problem, StepContext, evaluate_rhs
 

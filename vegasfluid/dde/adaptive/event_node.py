@@ -23,7 +23,7 @@ from vegasfluid.dde.adaptive.events import (
     mode_indicators,
     read_rates,
 )
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.node import (
     AttemptedStep,
     EventRecord,

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.bounds import Modes, bounded_components
 from vegasfluid.dde.adaptive.breaking_points import ActiveBreaks
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
 from vegasfluid.dde.adaptive.roots import SIMULTANEOUS, first_root
 from vegasfluid.dde.adaptive.step import Trial

@@ -1,125 +1,39 @@
-"""The history of an adaptive solve, as its right-hand side reads it."""
+"""The history of the solution, as the user's functions read it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32
+from jaxtyping import Array, Float
 
-from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
-from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
-from vegasfluid.dde.adaptive.history_ring import Piece, Track, chosen
-from vegasfluid.dde.adaptive.quadrature import Panels, panels_between
-from vegasfluid.dde.outcome import Outcome
+from vegasfluid.dde.adaptive.reads import read_p, window_p
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["EvaluationPoint", "History", "ReadPerturbations"]
+__all__ = ["History"]
 
 
-VANISHED_LAG_TOLERANCE = 0.02
-"""A lag that is negative by less than this fraction of the last step counts as zero (chosen: the
-error of a lag that vanishes is of that order)."""
-
-
-NO_SITE = 1e9
-"""The nodes of a quadrature are recorded as if they read a time this long before t0, for which no
-breaking point is tracked (chosen)."""
-
-
-class ReadPerturbations(NamedTuple):
-    """Zeros added to the values read from the ring, so that the reverse pass gets their cotangents.
-
-    Args:
-        starts: added to the start of each piece read, shape (reads, *batch).
-        coefficients: added to its coefficients, shape (powers, n, reads, *batch).
-    """
-
-    starts: Float[Array, "reads batch"]
-    coefficients: Float[Array, "powers n reads *batch"]
-
-    def each(self, number: Any) -> ReadPerturbations:
-        """The perturbations of one evaluation, or of a slice of evaluations (the first axis)."""
-        return ReadPerturbations(self.starts[number], self.coefficients[number])
-
-
-class EvaluationPoint(NamedTuple):
-    """Time and state at which the right-hand side is evaluated within a step.
-
-    Args:
-        ahead: time since the start of the step.
-        y: state there.
-        current: the step's own piece, as the last iteration has it.
-        hints: for each site, a row near the time that it reads; None: the last row.
-        arriving: whether this point ends a step; false at the start of the next one.
-        perturbations: zeros that give the reverse pass its cotangents; None: no reverse pass.
-    """
-
-    ahead: Float[Array, "*batch"]
-    y: Float[Array, "n batch"]
-    current: Piece
-    hints: Int32[Array, "sites batch"] | None = None
-    arriving: Any = True
-    perturbations: ReadPerturbations | None = None
-
-
+@jax.tree_util.register_static
+@dataclass(frozen=True)
 class History:
     """The past of the solution: `history(s)` is y(s), `history.ago(lag)` is y(t - lag).
 
     `history.derivative(s)` and `history.derivative_ago(lag)` are dy/dt at these times, for neutral
-    equations. Here s <= t and lag >= 0. Call it in the right-hand side itself, not inside a
-    `jax.vmap`, `jax.jit`, `lax.cond` or `lax.scan` there: the solver records each call, and the
-    record cannot leave these. Instead of `vmap`, pass an array of times.
+    equations. Here s <= t and lag >= 0. It may be called inside `jax.vmap`, `jax.jit`,
+    `jax.checkpoint`, `lax.cond`, `lax.switch`, `lax.scan` and a `lax.fori_loop` of known length. A
+    loop is written out: its cost is that of its reads one after the other. It must not be called
+    inside `lax.while_loop` or a function with derivatives of its own (`jax.custom_jvp`).
 
     Args:
-        track: the pieces of all finished steps.
-        now: start of the current step.
-        point: time and state at which the right-hand side is evaluated. Where y jumps at t0,
-            y(t0) is the initial history at the end of a step and the solution at its start.
-        initial_history: the state before `begin`, a function of shape () to shape (n,).
-        begin: t0.
-        time_tolerance: rounding error of a time.
-        interval: the active interval of each site; None: not known yet.
-        previous_step: length of the last step.
-        past_breaks: whether there are breaking points before t0. Then the initial history is
-            evaluated between two of them only, and continued linearly beyond.
+        size: number of components of the state, n.
+        dtype: its dtype.
     """
 
-    def __init__(
-        self,
-        track: Track,
-        now: CompensatedTime,
-        point: EvaluationPoint,
-        initial_history: Callable[[Float[Array, ""]], Float[Array, " n"]],
-        begin: CompensatedTime,
-        time_tolerance: Float[Array, ""],
-        interval: ActiveInterval | None,
-        previous_step: Float[Array, ""],
-        *,
-        past_breaks: bool = False,
-    ) -> None:
-        self._track, self._now, self._point = track, now, point
-        self._initial_history = jnp.vectorize(initial_history, signature="()->(n)")
-        self._time_tolerance, self._interval, self._previous_step = (
-            time_tolerance,
-            interval,
-            previous_step,
-        )
-        self._first, self._past_breaks = begin.since(now), past_breaks
-        self.read_times: list[Float[Array, " _"]] = []
-        """For each call, the times read, relative to `now`."""
-        self.rows: list[Int32[Array, " _"]] = []
-        """For each call, the rows that hold them; one past the last for the current step."""
-        self.derivatives: list[Bool[Array, " _"]] = []
-        """For each call, whether each read is one of the derivative."""
-        self.fault = jnp.zeros((), jnp.int32)
-        """The first fault of any call, an `Outcome`."""
-        self.overlaps = jnp.zeros((), bool)
-        """Whether any call read a time within the current step."""
-        self.overshoot = jnp.full((), -jnp.inf, time_tolerance.dtype)
-        """How far beyond its active interval a call read, at most; negative where none did."""
+    size: int
+    dtype: Any
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """The state y at past times.
@@ -130,7 +44,7 @@ class History:
         Returns:
             The state, shape (n,); for an array of times, shape (..., n).
         """
-        return self._at(self._now.until(jnp.asarray(s, self._time_tolerance.dtype)))
+        return self._read(s, ago=False, derivative=False)
 
     def ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """The state y at t - lag: as `history(t - lag)`, but without the rounding error of t.
@@ -141,7 +55,7 @@ class History:
         Returns:
             The state, shape (n,); for an array of lags, shape (..., n).
         """
-        return self._at(self._point.ahead - jnp.asarray(lag, self._time_tolerance.dtype))
+        return self._read(lag, ago=True, derivative=False)
 
     def derivative(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """The derivative dy/dt at past times, for neutral equations.
@@ -154,8 +68,7 @@ class History:
         Returns:
             The derivative, shape (n,); for an array of times, shape (..., n).
         """
-        time = jnp.asarray(s, self._time_tolerance.dtype)
-        return self._at(self._now.until(time), derivative=True)
+        return self._read(s, ago=False, derivative=True)
 
     def derivative_ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """The derivative dy/dt at t - lag, without the rounding error of t.
@@ -166,8 +79,7 @@ class History:
         Returns:
             The derivative, shape (n,); for an array of lags, shape (..., n).
         """
-        offset = self._point.ahead - jnp.asarray(lag, self._time_tolerance.dtype)
-        return self._at(offset, derivative=True)
+        return self._read(lag, ago=True, derivative=True)
 
     def integral(
         self,
@@ -197,204 +109,22 @@ class History:
             The integral, of the shape that `integrand` returns; without it (n,).
 
         Raises:
-            InvalidInput: unless `nodes` and `panels` are whole numbers from 1 up.
+            InvalidInput: unless `nodes` and `panels` are whole numbers from 1 up, and `start` and
+                `end` numbers.
         """
         for name, value in (("nodes", nodes), ("panels", panels)):
             if not isinstance(value, int) or value < 1:
                 raise InvalidInput("history.integral", name, "a whole number from 1 up", value)
-        edges, limits = self._edges(start, end, panels)
-        window = panels_between(edges, limits, nodes)
-        ys = self._at(window.nodes, window)
-        if integrand is not None:
-            times = self._now.whole + (window.nodes + self._now.compensation)
-            ys = jax.vmap(jax.vmap(integrand))(times, ys)
-        return jnp.tensordot(window.weights, ys, 2)
+        ends = [jnp.asarray(time, self.dtype) for time in (start, end)]
+        for name, value in zip(("start", "end"), ends, strict=True):
+            if value.shape:
+                allowed = "one number; use jax.vmap for several windows"
+                raise InvalidInput("history.integral", name, allowed, f"shape {value.shape}")
+        times, weights, ys = window_p.bind(*ends, size=self.size, nodes=nodes, panels=panels)
+        values = ys if integrand is None else jax.vmap(jax.vmap(integrand))(times, ys)
+        return jnp.tensordot(weights, values, 2)
 
-    def _edges(
-        self, start: float | Array, end: float | Array, panels: int
-    ) -> tuple[Float[Array, " edges"], tuple[Float[Array, ""], Float[Array, ""]]]:
-        """The ends of a window's panels, and the breaking points before and after the window.
-
-        The ends of the window are sites, and so is each break in it: its active interval gives the
-        next one.
-        """
-        first, last = (
-            self._now.until(jnp.asarray(time, self._time_tolerance.dtype)) for time in (start, end)
-        )
-        latest, after = self._site(last)
-        before, upper = self._site(first)
-        edges = [first]
-        for number in range(panels - 1):
-            if number:
-                upper = self._site(edges[-1])[1]
-            inside = upper <= latest
-            edges.append(jnp.where(inside, jnp.maximum(upper, edges[-1]), last))
-        return jnp.stack([*edges, last]), (before, after)
-
-    def _site(self, offset: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """The breaking points before and after a time, all relative; the time becomes a site."""
-        number = sum(read_times.size for read_times in self.read_times)
-        self.read_times.append(offset[None])
-        self.rows.append(self._hint(offset)[None])
-        self.derivatives.append(jnp.zeros(1, bool))
-        if self._interval is None:
-            infinite = jnp.full_like(offset, jnp.inf)
-            return -infinite, infinite
-        return self._interval.lower[number], self._interval.upper[number]
-
-    def _at(
-        self,
-        offset: Float[Array, "*lags"],
-        window: Panels | None = None,
-        *,
-        derivative: bool = False,
-    ) -> Float[Array, "*lags n"]:
-        """The state y, shape (..., n), at times `offset` after the start of the current step.
-
-        Offsets are negative for times before the step. The reads and their faults are recorded. In
-        a `window` they are nodes of its quadrature, each in its panel's interval. With `derivative`
-        it is dy/dt.
-        """
-        clipped = self._clipped_to_interval(offset, window)
-        row = self._track.search(self._now, clipped, self._hint(offset))
-        piece = self._track.piece(row)
-        began = piece.start.since(self._now)
-        within = (offset > self._time_tolerance) & (clipped > 0)
-        current = self._point.current
-        began = jnp.where(within, current.start.since(self._now), began)
-        piece = chosen(within, current, piece)
-        if self._point.perturbations is not None:
-            started, added = self._perturbation(offset)
-            began = began + started
-            piece = piece._replace(coefficients=piece.coefficients + added)
-        if derivative:
-            interpolated = piece.slope_at(offset - began)
-        else:
-            interpolated = self._at_once(offset, piece.at(offset - began), piece, began)
-        before = clipped < self._first
-        earlier = jnp.where(before, offset, self._first)
-        initial_history = self._before(earlier, clipped, derivative=derivative)
-        lost = (row == self._track.oldest) & (began > clipped + 2 * self._time_tolerance) & ~before
-        self._record(offset, row, lost, within, before, initial_history)
-        self.derivatives.append(jnp.full(offset.size, derivative))
-        if window is not None:  # no break that a node passes ends a step
-            self.read_times[-1] = jnp.full_like(self.read_times[-1], self._first - NO_SITE)
-        return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
-
-    def _at_once(
-        self, offset: Float[Array, "*lags"], value: Array, piece: Piece, began: Array
-    ) -> Array:
-        """The values read, shape (n, ...), with the state where the lag is zero at a step's start.
-
-        There the step's piece is not known yet, so that derivatives with respect to the state would
-        be lost. The derivative with respect to the lag stays that of the piece.
-        """
-        zero = jnp.abs(offset - self._point.ahead) <= self._time_tolerance
-        zero &= ~jnp.asarray(self._point.arriving)
-        state = self._point.y.reshape(-1, *(1,) * offset.ndim)
-        moved = value - piece.at(jax.lax.stop_gradient(offset - began))
-        return jnp.where(zero, state + moved, value)
-
-    def _before(
-        self, offset: Float[Array, "*lags"], clipped: Float[Array, "*lags"], *, derivative: bool
-    ) -> Float[Array, "*lags n"]:
-        """The initial history, or its `derivative`, at times `offset` after the step's start.
-
-        For times after t0 it is the function's extrapolation if that is finite, else y(t0). With
-        breaking points before t0 it is continued linearly beyond the times `clipped`, which are
-        between two of them.
-        """
-        value = self._initial_history(self._now.whole + jax.lax.stop_gradient(offset))
-        finite = jnp.all(jnp.isfinite(value), axis=-1)
-        if self._past_breaks:
-            near_begin = clipped > self._first - 2.5 * self._time_tolerance
-            inside = jax.lax.stop_gradient(jnp.where(near_begin & finite, offset, clipped))
-            at = self._now.whole + inside
-            value, slope = jax.jvp(self._initial_history, (at,), (jnp.ones_like(at),))
-            return slope if derivative else value + slope * (offset - inside)[..., None]
-        at = self._now.whole + jnp.where(finite, offset, jnp.minimum(offset, self._first))
-        if derivative:
-            return jax.jvp(self._initial_history, (at,), (jnp.ones_like(at),))[1]
-        return self._initial_history(at)
-
-    def _clipped_to_interval(
-        self, offset: Float[Array, "*lags"], window: Panels | None
-    ) -> Float[Array, "*lags"]:
-        """The times, relative to the step's start, at which the history is searched for each read.
-
-        They are `offset`, clipped to the interval between the breaking points (jumps of a
-        derivative of y) around each read; `overshoot` records by how much.
-
-        A read time is often the start of a piece, up to rounding, and a compiler may round it in
-        two ways and choose two rows. So it is moved by the tolerance: back at the end of a step,
-        forward at its start. At a kink these sides have the same value, but other derivatives.
-        """
-        time = offset + jnp.where(self._point.arriving, -self._time_tolerance, self._time_tolerance)
-        if self._interval is None:
-            return time
-        first = sum(read_times.size for read_times in self.read_times)
-        sites = slice(first, first + offset.size)
-        if window is None:
-            lower, upper = (limit[sites].reshape(offset.shape) for limit in self._interval)
-        else:
-            lower, upper = window.lower, window.upper
-        outside = jnp.max(jnp.maximum(offset - upper, lower - offset))
-        self.overshoot = jnp.maximum(self.overshoot, jax.lax.stop_gradient(outside))
-        return jnp.clip(time, lower + self._time_tolerance, upper - self._time_tolerance)
-
-    def _perturbation(self, offset: Float[Array, "*lags"]) -> tuple[Array, Array]:
-        """Zeros that give the reverse pass the cotangents of one call's reads.
-
-        Returns:
-            Perturbation of the start of each piece read, shape (...), and of its coefficients,
-            shape (powers, n, ...), where ... is the shape of `offset`.
-        """
-        perturbations, first = (
-            self._point.perturbations,
-            sum(read_times.size for read_times in self.read_times),
-        )
-        assert perturbations is not None
-        reads = slice(first, first + offset.size)
-        powers, n, _ = perturbations.coefficients.shape
-        added = perturbations.coefficients[:, :, reads].reshape(powers, n, *offset.shape)
-        return perturbations.starts[reads].reshape(offset.shape), added
-
-    def _hint(self, offset: Float[Array, "*lags"]) -> Int32[Array, "*lags"]:
-        """Rows of the history at which the search for each time starts, shape of `offset`."""
-        first, hints = sum(read_times.size for read_times in self.read_times), self._point.hints
-        if hints is not None and first + offset.size <= hints.size:
-            return hints[first : first + offset.size].reshape(offset.shape)
-        nearest = self.rows[0][0] if self.rows else self._track.last
-        return jnp.broadcast_to(nearest, offset.shape)
-
-    def _record(
-        self,
-        offset: Array,
-        row: Array,
-        lost: Array,
-        within: Array,
-        before: Array,
-        initial_history: Array,
-    ) -> None:
-        """Record one call's reads for the solver: their times and rows, and the first fault.
-
-        Args:
-            offset: times read, relative to the step's start.
-            row: rows of the history that hold them.
-            lost: whether each has been overwritten.
-            within: whether each lies in the current step.
-            before: whether each lies before t0.
-            initial_history: the initial history at these times, shape (..., n).
-        """
-        track, advance = self._track, VANISHED_LAG_TOLERANCE * self._previous_step
-        faults = (
-            (Outcome.HISTORY_OVERFLOW, lost),
-            (Outcome.LAG_NEGATIVE, offset > self._point.ahead + self._time_tolerance + advance),
-            (Outcome.PAST_NOT_FINITE, before & ~jnp.all(jnp.isfinite(initial_history), axis=-1)),
-        )
-        for outcome, seen in faults:
-            new = (self.fault == jnp.int32(Outcome.SUCCESS)) & jnp.any(seen)
-            self.fault = jnp.where(new, jnp.int32(outcome), self.fault)
-        self.overlaps |= jnp.any(within)
-        self.read_times.append(offset.ravel())
-        self.rows.append(jnp.where(within, track.last + jnp.int32(1), row).ravel())
+    def _read(self, times: Any, *, ago: bool, derivative: bool) -> Array:
+        """The state or its derivative at times, or lags, of any shape."""
+        times = jnp.asarray(times, self.dtype)
+        return read_p.bind(times, size=self.size, ago=ago, derivative=derivative)

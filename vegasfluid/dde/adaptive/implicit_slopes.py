@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.method import Method
 from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
 from vegasfluid.dde.adaptive.step import StepStart, dense_output

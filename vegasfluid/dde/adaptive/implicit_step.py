@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.dense_error import defects, larger_error
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.implicit_slopes import (
     exact_slopes,

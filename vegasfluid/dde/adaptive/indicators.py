@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, PyTree
 
 from vegasfluid.dde.adaptive.arguments import Arguments
+from vegasfluid.dde.shape_checks import check_flat
 from vegasfluid.errors import InvalidInput, Unsupported
 
-__all__ = ["check_numbers", "event_directions", "event_mask", "indicators"]
+__all__ = ["event_directions", "event_mask", "indicators"]
 
 
 def indicators(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree) -> Array:
@@ -24,35 +25,33 @@ def indicators(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree)
         y: state.
         history: the history at this time.
         args: the user's arguments.
+
+    Raises:
+        InvalidInput: if one of the functions returns another shape than it must.
     """
     parts = []
     if arguments.guards is not None:
         parts.append(arguments.guards(t, y, history, args))
-    parts += [jnp.reshape(value, 1) for value in _scalars(arguments, t, y, history, args)]
-    return jnp.concatenate(parts)
-
-
-def _scalars(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree) -> list[Any]:
-    """The indicators of resets and ending events; arguments as in `indicators`."""
+        check_flat("guards", parts[0])
     values = [reset.indicator(t, y, history, args) for reset in arguments.resets]
-    return values + [
-        condition(t, y, args, history=history) for condition in _conditions(arguments.event)
-    ]
+    values += [condition(t, y, args, history=history) for condition in _conditions(arguments.event)]
+    names = ["resets"] * len(arguments.resets) + ["event"] * len(values)
+    return jnp.concatenate([*parts, *map(_number, names, values)])
 
 
-def check_numbers(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree) -> None:
-    """Raise `InvalidInput` unless the indicators of resets and ending events are numbers.
+def _number(name: str, value: Any) -> Array:
+    """The indicator of a reset or an ending event (the option `name`) as an array of shape (1,).
 
-    Arguments as in `indicators`.
+    Raises:
+        InvalidInput: unless it is one number.
     """
-    for number, value in enumerate(_scalars(arguments, t, y, history, args)):
-        name = "resets" if number < len(arguments.resets) else "event"
-        if jnp.result_type(value) == jnp.bool_:
-            advice = "return a number that is zero at the event, not a condition"
-            raise Unsupported("dde.solve", f"{name} with an indicator that is a bool", advice)
-        if jnp.shape(value) != ():
-            allowed = "with indicators that return one number"
-            raise InvalidInput("dde.solve", name, allowed, f"shape {jnp.shape(value)}")
+    if jnp.result_type(value) == jnp.bool_:
+        advice = "return a number that is zero at the event, not a condition"
+        raise Unsupported("dde.solve", f"{name} with an indicator that is a bool", advice)
+    if jnp.shape(value) != ():
+        allowed = "with indicators that return one number"
+        raise InvalidInput("dde.solve", name, allowed, f"shape {jnp.shape(value)}")
+    return jnp.reshape(value, 1)
 
 
 def event_directions(event: diffrax.Event | None) -> tuple[bool | None, ...]:

@@ -10,41 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments
+from vegasfluid.dde.adaptive.history import History
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution
 
-__all__ = ["RecordingHistory", "solve_ode"]
-
-
-class RecordingHistory:
-    """A history that records whether the right-hand side reads it.
-
-    Args:
-        y: any state; every read returns it.
-    """
-
-    def __init__(self, y: Array) -> None:
-        self._y, self.read_times, self.derivatives = y, False, False
-
-    def __call__(self, s: Any) -> Array:
-        """The state `y` at each time s, shape (*s.shape, n); notes that the history was read."""
-        self.read_times = True
-        return jnp.broadcast_to(self._y, (*jnp.shape(s), *self._y.shape))
-
-    def derivative(self, s: Any) -> Array:
-        """A derivative of shape (*s.shape, n); notes that a derivative was read."""
-        self.derivatives = True
-        return self(s)
-
-    ago, derivative_ago = __call__, derivative
-
-    def integral(
-        self, start: Any, end: Any, integrand: Any = None, *, nodes: int = 8, panels: int = 3
-    ) -> Array:
-        """The integral over a window in which the state is `y`; notes that the history was read."""
-        self.read_times = True
-        value = self._y if integrand is None else integrand(jnp.asarray(start, float), self._y)
-        return (end - start) * value
+__all__ = ["solve_ode"]
 
 
 class DiffraxDenseOutput:
@@ -94,7 +64,8 @@ def solve_ode(
     """
 
     def field(t: Any, y: Any, args: Any) -> Any:
-        return arguments.rhs(t, y, RecordingHistory(y), arguments.all_args(args))
+        history = History(y.size, y.dtype)  # not read
+        return arguments.rhs(t, y, history, arguments.all_args(args))
 
     def one(traced: TracedArguments, args: PyTree) -> Any:
         """The diffrax solution of one instance; t0 only if t1 is before it."""

@@ -19,7 +19,7 @@ from vegasfluid.dde.adaptive.bounds import (
 )
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
-from vegasfluid.dde.adaptive.history import EvaluationPoint, History
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint, HistoryReader
 from vegasfluid.dde.adaptive.history_ring import Ring, Track
 from vegasfluid.dde.adaptive.method import Method
 
@@ -68,7 +68,8 @@ class Equation:
         guard_count: number of all guards, m.
         bounded: indices of the bounded components.
         method: the Runge-Kutta method.
-        neutral: whether the right-hand side or a guard reads the history's derivative.
+        delayed: whether the right-hand side or a guard reads the history.
+        neutral: whether one reads its derivative.
     """
 
     rhs: Callable[..., Array]
@@ -82,6 +83,7 @@ class Equation:
     guard_count: int
     bounded: tuple[int, ...]
     method: Method
+    delayed: bool
     neutral: bool
 
     @property
@@ -271,7 +273,7 @@ def evaluate_rhs_one(
     def initial_history(s: Array) -> Array:
         return equation.initial_history(s, instance.args)
 
-    history = History(
+    history = HistoryReader(
         track,
         instance.now,
         point,

@@ -17,7 +17,7 @@ from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_slope
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.events import mode_indicators
-from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint, ReadPerturbations
 from vegasfluid.dde.adaptive.history_ring import Piece, Ring
 from vegasfluid.dde.adaptive.node import on_bounds
 from vegasfluid.dde.adaptive.problem import Problem, StepContext, evaluate_rhs

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from vegasfluid.dde.adaptive.history import ReadPerturbations
+from vegasfluid.dde.adaptive.history_reader import ReadPerturbations
 from vegasfluid.dde.adaptive.history_ring import put_rows
 
 __all__ = ["ReadCotangents", "add_read_cotangents", "add_to_row", "row_of", "split_own_row"]

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
-    Features,
     TracedArguments,
     check_times,
     checked_arguments,
@@ -25,8 +24,8 @@ from vegasfluid.dde.adaptive.arguments import (
     require_first_step,
 )
 from vegasfluid.dde.adaptive.build import ROWS_PER_BREAK, solve_dde
-from vegasfluid.dde.adaptive.indicators import check_numbers
-from vegasfluid.dde.adaptive.ode_fallback import RecordingHistory, solve_ode
+from vegasfluid.dde.adaptive.equation import traced_equation
+from vegasfluid.dde.adaptive.ode_fallback import solve_ode
 from vegasfluid.dde.adaptive.options import Options, with_defaults
 from vegasfluid.dde.adaptive.state_options import options_of_vector, selected_bounds
 from vegasfluid.dde.adaptive.states import (
@@ -36,7 +35,6 @@ from vegasfluid.dde.adaptive.states import (
     vector_and_form,
 )
 from vegasfluid.dde.outcome import Outcome
-from vegasfluid.dde.shape_checks import check_flat, check_shape
 from vegasfluid.dde.solution import Solution, check
 from vegasfluid.errors import InvalidInput
 
@@ -278,53 +276,14 @@ def _solve_arrays(
         InvalidInput: if one of the user's functions returns another shape than it must.
     """
     require_first_step(arguments, traced)
-    features = _features_used(arguments, traced, args)
-    if features.delayed or arguments.events or arguments.project:
-        solution = solve_dde(arguments, saveat, traced, args, features)
+    equation, closed_over = traced_equation(arguments, traced, args)
+    if equation.delayed or arguments.events or arguments.project:
+        solution = solve_dde(arguments, saveat, traced, args, equation, closed_over)
     else:
         solution = solve_ode(arguments, saveat, traced, args)
     if arguments.reverse:
         return solution
     return eqxi.nondifferentiable_backward(solution, msg=NO_REVERSE_MODE)
-
-
-def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) -> Features:
-    """Whether the right-hand side or the guards read the history, and the number of guards.
-
-    They are found by tracing the user's functions with the arguments of the first instance.
-
-    Raises:
-        InvalidInput: if one of the user's functions returns another shape than it must.
-    """
-    reads = []
-
-    def probe(time: Array, y: Array, args: PyTree) -> tuple[Array, Array]:
-        """The slope, shape (n,), and the guards' indicators, shape (m,); notes history reads."""
-        history, args = RecordingHistory(y), arguments.all_args(args)
-        check_numbers(arguments, time, y, history, args)
-        for reset in arguments.resets:
-            check_shape("resets", reset.effect(time, y, args), y.shape)
-        indicators = jnp.zeros(0)
-        if arguments.guards is not None:
-            indicators = arguments.guards(time, y, history, args)
-        above = () if arguments.guards is None else (indicators >= 0,)
-        slope = arguments.rhs(time, y, history, args, *above)
-        reads.append((history.read_times, history.derivatives))
-        return slope, indicators
-
-    one = jax.tree.map(lambda leaf: leaf[0], (traced.t0, traced.y0, args))
-    slope, indicators = jax.eval_shape(probe, *one)
-    check_shape("rhs", slope, traced.y0.shape[1:])
-    if arguments.guards is not None:
-        check_flat("guards", indicators)
-    before = arguments.initial_history
-    if before is not None:
-        initial_history = jax.eval_shape(
-            lambda s, args: before(s, arguments.all_args(args)), one[0], one[2]
-        )
-        check_shape("initial_history", initial_history, traced.y0.shape[1:])
-    delayed, neutral = reads[0]
-    return Features(delayed, neutral, indicators.shape[0])
 
 
 def _raise_failures(solution: Solution, throw: bool) -> Solution:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int32, PyTree
 from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_slopes_at_bounds
 from vegasfluid.dde.adaptive.breaking_points import first_breaking_points, updated_active_breaks
 from vegasfluid.dde.adaptive.events import HistoryReads, StartValues, mode_indicators
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece, empty_ring
 from vegasfluid.dde.adaptive.loop_state import Limits, State
 from vegasfluid.dde.adaptive.node import EventRecord, Node, active_bounds

@@ -162,6 +162,8 @@ def _checked_leaf(owner: str, path: Any, leaf: Any) -> Array:
     return array
 
 
+@jax.tree_util.register_static
+@dataclass(frozen=True)
 class StructuredHistory:
     """The history of a state that is a pytree: `history(s)` and `history.ago(lag)` return one.
 
@@ -172,24 +174,24 @@ class StructuredHistory:
         form: the form of the state.
     """
 
-    def __init__(self, history: Any, form: StateForm) -> None:
-        self._history, self._form = history, form
+    history: Any
+    form: StateForm
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> PyTree:
         """The state y at time s, or at an array of times; s <= t, in the unit of t."""
-        return self._form.tree(self._history(s))
+        return self.form.tree(self.history(s))
 
     def ago(self, lag: float | Float[Array, "*lags"]) -> PyTree:
         """The state y at t - lag, for one lag or an array of lags; lag >= 0, in the unit of t."""
-        return self._form.tree(self._history.ago(lag))
+        return self.form.tree(self.history.ago(lag))
 
     def derivative(self, s: float | Float[Array, "*lags"]) -> PyTree:
         """The slope dy/dt at time s, of the form of y; as `History.derivative`."""
-        return self._form.tree(self._history.derivative(s))
+        return self.form.tree(self.history.derivative(s))
 
     def derivative_ago(self, lag: float | Float[Array, "*lags"]) -> PyTree:
         """The slope dy/dt at t - lag, of the form of y; as `History.derivative_ago`."""
-        return self._form.tree(self._history.derivative_ago(lag))
+        return self.form.tree(self.history.derivative_ago(lag))
 
     def integral(
         self,
@@ -210,9 +212,9 @@ class StructuredHistory:
             The integral, of the shape that `integrand` returns; without it a state.
         """
         if integrand is None:
-            return self._form.tree(self._history.integral(start, end, **options))
-        return self._history.integral(
-            start, end, lambda s, y: integrand(s, self._form.tree(y)), **options
+            return self.form.tree(self.history.integral(start, end, **options))
+        return self.history.integral(
+            start, end, lambda s, y: integrand(s, self.form.tree(y)), **options
         )
 
 

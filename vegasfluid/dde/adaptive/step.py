@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.dense_error import defects, larger_error
-from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint, ReadPerturbations
 from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
 from vegasfluid.dde.outcome import Outcome

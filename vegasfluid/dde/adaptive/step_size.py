@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
-from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_reader import EvaluationPoint
 from vegasfluid.dde.adaptive.history_ring import Piece, Ring, Track
 from vegasfluid.dde.adaptive.problem import InstanceContext, Problem, StepContext, evaluate_rhs_one
 from vegasfluid.dde.adaptive.step import Trial
