@@ -201,7 +201,7 @@ def add_batch(
     outcomes: list[Any] = []
 
     def run() -> Any:
-        outcomes.append(task().outcome)
+        outcomes.append(task().result)
         return outcomes[-1]
 
     def took() -> float:

@@ -170,7 +170,7 @@ class FluidModel:
         warmup = check_times(until, warmup, samples)
         grid = grid or self.time_grid(until, samples)
         solution = self.integrate(grid._replace(aligned=aligned or grid.aligned))
-        if not isinstance(solution.outcome, Tracer):
+        if not isinstance(solution.result, Tracer):
             dde.check(solution)
         states = self.vector_field.saved.unpack(solution.ys)
         return FluidSolution(states, solution, grid.until, warmup)

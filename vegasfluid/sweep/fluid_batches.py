@@ -239,7 +239,7 @@ def integrate(batch: list[Equations], largest: int, results: Results, tune: str 
         tune: class in the numerator of the goodput ratio; None: see `tuned_class`.
     """
     solution = jax.tree.map(np.asarray, solve(batch, largest))
-    too_long = solution.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
+    too_long = solution.result[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
     if batch[0].grid.longer_steps is not None and too_long.any():
         again = [point.fine() for point, wrong in zip(batch, too_long, strict=True) if wrong]
         record(again, solve(again, largest), results, tune)

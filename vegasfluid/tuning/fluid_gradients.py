@@ -355,7 +355,7 @@ class DifferentiableFluid:
         x = jnp.asarray(log_values, float)
         *values, solution = function(x, self._model, self._spec)
         grid = self._spec.grid
-        if grid.longer_steps is not None and solution.outcome == dde.Outcome.LAG_TOO_SHORT:
+        if grid.longer_steps is not None and solution.result == dde.Outcome.LAG_TOO_SHORT:
             self._spec = self._spec._replace(grid=grid._replace(longer_steps=None))
             *values, solution = function(x, self._model, self._spec)
         dde.check(solution)

@@ -27,7 +27,7 @@ def solved_at(system, solver, tolerances, family=None):
     end = SHORT.get(system.name)
     for rtol in tolerances:
         found = at_answers(system, solver, rtol, end, family)
-        assert found.outcome == dde.Outcome.SUCCESS
+        assert found.result == dde.Outcome.SUCCESS
         assert np.isnan(found.time)
         yield rtol, errors(system, found.ys, end).max()
 

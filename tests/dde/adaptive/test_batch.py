@@ -54,15 +54,15 @@ def one_by_one():
 def agree(found, expected):
     np.testing.assert_allclose(found.ys, expected.ys, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(found.ts, expected.ts)
-    np.testing.assert_array_equal(found.outcome, expected.outcome)
-    for name in ("steps", "rejected", "events"):
+    np.testing.assert_array_equal(found.result, expected.result)
+    for name in expected.stats:
         np.testing.assert_array_equal(found.stats[name], expected.stats[name])
 
 
 def test_instances_are_different(one_by_one):
     """Their steps and events differ, so that the tests below say something."""
-    assert len(set(one_by_one.stats["steps"].tolist())) > 4
-    assert one_by_one.stats["events"].max() >= 2
+    assert len(set(one_by_one.stats["num_accepted_steps"].tolist())) > 4
+    assert one_by_one.stats["num_events"].max() >= 2
     assert np.min(one_by_one.ys[:, 0, 0]) == 0
 
 
@@ -83,7 +83,7 @@ def test_one_time_for_all():
     spread = in_batch(np.zeros(7), np.full(7, 2.0), np.full(7, STEP), **DENSE)
     np.testing.assert_array_equal(same.ys, spread.ys)
     assert same.ts.shape == (7, 1)
-    assert same.outcome.shape == (7,)
+    assert same.result.shape == (7,)
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_ring_need_not_be_longer_for_company():
         oscillating, BOSH3, 0.0, 3.0, None, jnp.ones((2, 1)), rates, history_capacity=256,
         throw=False, stepsize_controller=tolerance(1e-5),
     )  # fmt: skip
-    few, many = np.asarray(found.stats["steps"])
+    few, many = np.asarray(found.stats["num_accepted_steps"])
     assert many > 256
     assert many > 5 * few
-    np.testing.assert_array_equal(found.outcome, [0, 0])
+    np.testing.assert_array_equal(found.result, [0, 0])

@@ -52,7 +52,7 @@ def test_sums_of_two_lags_are_stepped_on_up_to_the_order():
     assert far.min() > 1e-3
     assert distance(tracked, solution).max() < 1e-12
     assert distance(sums(4)[4], solution).min() > 1e-6
-    assert int(solution.stats["events"]) == len(tracked)
+    assert int(solution.stats["num_events"]) == len(tracked)
     ends = ends_of(solution)
     assert np.all(np.diff(ends) > 0)
     assert ends[-1] == 5.9

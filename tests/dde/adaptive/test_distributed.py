@@ -72,7 +72,7 @@ def test_a_window_does_not_multiply_the_steps(past_of_zero):
         guards = lambda t, y, history, args: jnp.stack([t - 1.0])  # noqa: E731
         found = solved(switched, diffrax.Tsit5(), 1e-9, guards=guards)
     np.testing.assert_allclose(found.ys[:, 0], growing_window(), rtol=0, atol=5e-9)
-    assert int(found.stats["steps"]) < 102
+    assert int(found.stats["num_accepted_steps"]) < 102
 
 
 def fading(gain, t):

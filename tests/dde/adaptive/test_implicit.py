@@ -46,7 +46,7 @@ def test_each_lag_of_a_stiff_equation_halves_the_distance(k):
     solution = staircase()(k)
     known = 2 * (1 - 2.0 ** -(np.arange(20) + 1))
     np.testing.assert_allclose(solution.ys[:, 0], known, rtol=0, atol=2e-6)
-    assert int(solution.stats["steps"] + solution.stats["rejected"]) < 800
+    assert int(solution.stats["num_accepted_steps"] + solution.stats["num_rejected_steps"]) < 800
 
 
 def by_cosine(t, k, lag):
@@ -81,7 +81,7 @@ def test_errors_follow_the_tolerance(solver):
         (1e4, 0.01, 1e-4), (1e4, 0.01, 1e-6), (1e4, 1e-4, 1e-8), (1.0, 0.5, 1e-8), (1e6, 0.5, 1e-6),
     ):  # fmt: skip
         solution = following(solver)(k, lag, rtol)
-        assert solution.outcome == dde.Outcome.SUCCESS
+        assert solution.result == dde.Outcome.SUCCESS
         known = by_cosine(np.linspace(0.0, 6.0, 61), k, lag)
         np.testing.assert_allclose(solution.ys[:, 0], known, rtol=0, atol=10 * rtol)
 
@@ -89,7 +89,7 @@ def test_errors_follow_the_tolerance(solver):
 def test_short_lags_do_not_shorten_the_steps():
     """Some steps are 50 times as long as the lag of a hundredth, and 1e4 times 1 / k."""
     solution = following(KVAERNO[2])(1e4, 0.01, 1e-4)
-    assert solution.stats["steps"] + solution.stats["rejected"] < 100
+    assert solution.stats["num_accepted_steps"] + solution.stats["num_rejected_steps"] < 100
 
 
 def robertson(t, y, history, lag):
@@ -133,7 +133,7 @@ def test_robertson_with_a_lag():
 
     for lag, lags in ((0.01, 40), (1.0, 12)):
         solution = run(lag, lag * lags)
-        assert solution.outcome == dde.Outcome.SUCCESS
+        assert solution.result == dde.Outcome.SUCCESS
         np.testing.assert_allclose(solution.ys[-1], robertson_by_steps(lag, lags), rtol=1e-7)
     # Much later the reaction is that without a lag: Robertson's equations, by Radau.
     late = solve_ivp(

@@ -90,7 +90,7 @@ def test_reset_and_guard():
         guards=lambda t, y, history, args: y[:1] - 1.5,
     )  # fmt: skip
     np.testing.assert_allclose(solution.ys[-1], [3.0, 3.0 - 2e-4], atol=2e-6)
-    assert solution.stats["events"] >= 3
+    assert solution.stats["num_events"] >= 3
 
 
 @SLOW
@@ -121,7 +121,7 @@ def test_newton_failure_is_an_outcome():
         diffrax.ImplicitEuler(root_finder=FINDER), 0.0, 8.0, 2.0, jnp.zeros(1), throw=False,
         stepsize_controller=diffrax.ConstantStepSize(),
     )  # fmt: skip
-    assert solution.outcome == dde.Outcome.NEWTON_FAILED
+    assert solution.result == dde.Outcome.NEWTON_FAILED
 
 
 def test_a_step_whose_newton_iteration_fails_is_repeated():
@@ -131,7 +131,7 @@ def test_a_step_whose_newton_iteration_fails_is_repeated():
         0.0, 1.0, 2.0, jnp.zeros(1),
     )  # fmt: skip
     assert float(solution.ys[-1, 0]) == pytest.approx(math.tan(1.0), abs=2e-5)
-    assert solution.stats["rejected"] > 0
+    assert solution.stats["num_rejected_steps"] > 0
 
 
 def late(t, y, history, args):

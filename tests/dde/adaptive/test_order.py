@@ -28,7 +28,7 @@ def error_of(system: System, solver, *, family=None, t1=None):
 
     def error(step):
         solution, ys = stepped(family or AT_STEPS, system, solver, step=step, t1=t1)
-        assert solution.outcome == 0
+        assert solution.result == 0
         return (np.abs(ys - known).max(0) / np.abs(known).max(0)).max()
 
     return error

@@ -42,7 +42,7 @@ def by_lag():
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8, 1e-10])
 def test_lags_shorter_than_the_step(by_lag, rtol):
     solution = by_lag[rtol]
-    assert np.all(solution.outcome == dde.Outcome.SUCCESS)
+    assert np.all(solution.result == dde.Outcome.SUCCESS)
     known = np.exp(np.array([decay_rate(lag) for lag in LAGS])[:, None] * TS)
     np.testing.assert_allclose(solution.ys[..., 0], known, rtol=0, atol=20 * rtol)
 
@@ -53,9 +53,9 @@ def test_short_lags_do_not_shorten_the_steps(by_lag):
         lambda t, y, history, args: -y, diffrax.Tsit5(), 0.0, 5.0, None, jnp.ones(1),
         stepsize_controller=tolerance(1e-8),
     )  # fmt: skip
-    steps = np.asarray(by_lag[1e-8].stats["steps"])
-    assert plain.stats["steps"] > 15
-    assert np.all(steps <= 1.5 * int(plain.stats["steps"]) + 6)
+    steps = np.asarray(by_lag[1e-8].stats["num_accepted_steps"])
+    assert plain.stats["num_accepted_steps"] > 15
+    assert np.all(steps <= 1.5 * int(plain.stats["num_accepted_steps"]) + 6)
 
 
 def test_lag_of_nothing_is_the_ordinary_equation(by_lag):
@@ -74,5 +74,5 @@ def test_lag_that_vanishes(system):
     for rtol in (1e-4, 1e-6, 1e-8):
         family = FEW if system in FEW.systems else None
         found = at_answers(system, diffrax.Bosh3(), rtol, family=family)
-        assert found.outcome == dde.Outcome.SUCCESS
+        assert found.result == dde.Outcome.SUCCESS
         assert errors(system, found.ys).max() < 200 * rtol

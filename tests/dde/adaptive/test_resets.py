@@ -67,9 +67,9 @@ def test_a_guard_that_should_latch_names_the_remedy(with_timer):
         rhs, BOSH3, 0.0, 100.0, None, jnp.zeros(2), guards=indicators, throw=False,
         stepsize_controller=FINE,
     )  # fmt: skip
-    assert found.outcome == dde.Outcome.CHATTERING
+    assert found.result == dde.Outcome.CHATTERING
     assert float(found.time) == pytest.approx(50.0, abs=1e-6)
-    assert "dde.Reset" in dde.Outcome(int(found.outcome)).meaning
+    assert "dde.Reset" in dde.Outcome(int(found.result)).meaning
 
 
 @pytest.mark.slow
@@ -128,11 +128,19 @@ def test_a_ball_that_bounces():
     found = dde.solve(
         lambda t, y, history, args: jnp.stack([y[1], -2.0 + 0.0 * history(t - 5.0)[1]]), BOSH3,
         0.0, 2.6, None, jnp.array([1.0, 0.0]), resets=[bounce], stepsize_controller=FINE,
-        saveat=diffrax.SaveAt(ts=jnp.array([0.5, 1.5, 2.25, 2.6])),
+        saveat=diffrax.SaveAt(ts=jnp.array([0.5, 1.0, 1.5, 2.25, 2.6]), dense=True),
+        max_steps=256,
     )  # fmt: skip
-    tops = [0.75, 0.25, 0.0625, 0.1 * (0.25 - 0.1)]
+    tops = [0.75, 0.0, 0.25, 0.0625, 0.1 * (0.25 - 0.1)]
     np.testing.assert_allclose(found.ys[:, 0], tops, rtol=0, atol=1e-9)
-    assert int(found.stats["events"]) == 3
+    assert int(found.stats["num_events"]) == 3
+    # Before and after the first impact, as in diffrax; saved states are those after it.
+    np.testing.assert_allclose(found.evaluate(1.0), [0.0, -2.0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.evaluate(1.0, left=False), [0.0, 1.0], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(found.ys[1], found.evaluate(1.0, left=False))
+    np.testing.assert_allclose(found.derivative(1.0)[0], -2.0, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.derivative(1.0, left=False)[0], 1.0, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.evaluate(0.5, 1.5), [-0.5, 1.0], rtol=0, atol=1e-9)
 
 
 def falling(height, adjoint=None, **options):
@@ -160,7 +168,7 @@ EVENTS = [
 def test_an_event_ends_the_solve(up, at, which):
     """From height 8: the height was 5 at sqrt 6, which is read one later; the ground is at 4."""
     found = falling(jnp.float64(8.0), up=up)
-    assert found.outcome == dde.Outcome.SUCCESS
+    assert found.result == dde.Outcome.SUCCESS
     np.testing.assert_allclose(found.ts[-1], at, rtol=1e-8)
     np.testing.assert_allclose(found.ys[[0, -1], 0], [7.5, 8 - at**2 / 2], rtol=0, atol=1e-7)
     assert np.isnan(found.ys[1]).all()
@@ -242,7 +250,7 @@ def test_a_jump_of_the_past_and_the_end_of_a_solution():
     for t1, known in ((0.9, -0.05), (1.02, 0.11), (1.033, 0.1815)):
         assert float(end(t1).ys[-1, 0]) == pytest.approx(known, abs=1e-9)
     found = end(1.2)
-    assert found.outcome == dde.Outcome.CHATTERING
+    assert found.result == dde.Outcome.CHATTERING
     assert float(found.time) == pytest.approx(125 / 121, abs=1e-9)
 
 
@@ -279,7 +287,7 @@ def test_the_history_grows_where_it_may():
         )  # fmt: skip
 
     assert float(late(14.0).ys[-1, 0]) == pytest.approx(1 - 14.0 + 2.0, abs=1e-9)
-    assert jax.jit(late)(14.0).outcome == dde.Outcome.HISTORY_OVERFLOW
+    assert jax.jit(late)(14.0).result == dde.Outcome.HISTORY_OVERFLOW
 
 
 def by_network(t, y, history, network):

@@ -117,11 +117,21 @@ def test_dense_output_can_be_compiled_and_differentiated(dense):
     slope = jax.jit(jax.jacfwd(lambda t: dense.evaluate(t)[0]))
     assert float(slope(jnp.asarray(0.6))) == pytest.approx(-1.0, abs=1e-5)
     assert float(slope(jnp.asarray(1.6))) == pytest.approx(-0.4, abs=1e-3)
+    slopes = [slope(jnp.asarray(time)) for time in (0.6, 1.6)]
+    found = jax.jit(dense.derivative)(jnp.array([0.6, 1.6]))
+    np.testing.assert_allclose(found[:, 0], slopes, rtol=1e-12)
+
+
+def test_times_and_statistics(dense):
+    assert (float(dense.t0), float(dense.t1)) == (0.0, END)
+    stats = {name: int(value) for name, value in dense.stats.items()}
+    assert stats["num_steps"] == stats["num_accepted_steps"] + stats["num_rejected_steps"]
+    assert stats["max_steps"] >= stats["num_steps"]
 
 
 def test_steps_are_the_ends_of_the_steps(dense):
     ts, ys = np.asarray(stepped().ts), np.asarray(stepped().ys)
-    count = int(stepped().stats["steps"])
+    count = int(stepped().stats["num_accepted_steps"])
     assert (len(ts), len(ys)) == (200, 200)
     assert np.all(np.diff(ts[:count]) > 0)
     assert ts[0] > 0
@@ -135,7 +145,7 @@ def test_steps_are_the_ends_of_the_steps(dense):
 def test_start_and_a_function_of_every_third_step():
     save = diffrax.SaveAt(t0=True, steps=3, fn=lambda t, y, args: {"t": t, "twice": 2 * y[0]})
     solution = solve(save)
-    ts, count = np.asarray(stepped().ts), int(stepped().stats["steps"])
+    ts, count = np.asarray(stepped().ts), int(stepped().stats["num_accepted_steps"])
     thirds = ts[2:count:3]
     expected = np.array([0.0, *thirds])
     kept = slice(len(thirds) + 1)
@@ -160,7 +170,7 @@ def test_steps_in_between_and_the_end(every):
     found = found[np.isfinite(found)]
     assert found[-1] == END
     assert np.all(np.diff(found) > 0)
-    count = int(stepped().stats["steps"])
+    count = int(stepped().stats["num_accepted_steps"])
     assert len(found) == -(-count // every)
 
 
@@ -181,7 +191,7 @@ def test_parts_with_functions_and_times_of_their_own():
 
 def test_times_at_nodes_between_them_and_at_the_ends():
     """Also the same time twice, and many more than a step's worth at once."""
-    nodes = np.asarray(stepped().ts)[: int(stepped().stats["steps"])]
+    nodes = np.asarray(stepped().ts)[: int(stepped().stats["num_accepted_steps"])]
     crowd = np.linspace(2.0, 2.001, 150)
     ts = np.sort(np.concatenate([[0.0, 0.0, 1.0, 1.0, 2.0, END, END], nodes, crowd]))
     solution = with_a_short_ring(ts)
@@ -209,16 +219,16 @@ def test_times_survive_a_ring_that_wraps():
     ts = np.linspace(0.0, 30.0, 701)
     args = Decay(decay=1.0, rate=-(ROOT + 1) * math.exp(ROOT), root=ROOT)
     solution = with_a_short_ring(ts, 30.0, args=args)
-    assert int(solution.stats["steps"]) > 100
+    assert int(solution.stats["num_accepted_steps"]) > 100
     np.testing.assert_allclose(solution.ys, EXPONENTIAL.exact(ts), rtol=0, atol=2e-5)
 
 
 def test_end_at_the_start():
     """Nothing to solve: the state at t0, wherever it is asked for."""
     solution = everywhere(np.zeros(32), t1=0.0)
-    assert solution.outcome == dde.Outcome.SUCCESS
+    assert solution.result == dde.Outcome.SUCCESS
     np.testing.assert_array_equal(solution.ys, np.ones((34, 1)))
-    assert int(solution.stats["steps"]) == 0
+    assert int(solution.stats["num_accepted_steps"]) == 0
 
 
 def test_times_beyond_a_failure_are_nan():

@@ -48,7 +48,7 @@ def test_a_read_in_a_branch_that_is_not_taken_is_no_fault():
         *(diffrax.Tsit5(), 0.0, 3.0, None, jnp.ones((2, 1)), jnp.array([False, True])),
         **options,
     )
-    assert both.outcome.tolist() == [dde.Outcome.SUCCESS, dde.Outcome.LAG_NEGATIVE]
+    assert both.result.tolist() == [dde.Outcome.SUCCESS, dde.Outcome.LAG_NEGATIVE]
     assert_allclose(both.ys[0, -1], [-1 / 6], rtol=1e-9)
 
 

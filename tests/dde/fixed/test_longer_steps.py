@@ -52,7 +52,7 @@ EXACT = np.array([exact(t) for t in TIMES])
 @pytest.mark.parametrize("factor", [2, 4, 5])
 def test_the_solution_is_as_accurate_as_its_longest_steps(factor):
     solution, ys = solved(0.02, (2.0, factor))
-    assert int(solution.outcome) == dde.Outcome.SUCCESS
+    assert int(solution.result) == dde.Outcome.SUCCESS
     _, coarse = solved(0.02 * factor, None)
     assert np.abs(ys - EXACT).max() <= 1.2 * np.abs(coarse - EXACT).max() + 1e-13
 
@@ -76,7 +76,7 @@ def test_from_the_start_or_never_they_are_those_of_one_length():
 
 def test_a_lag_that_is_shorter_than_the_longer_steps_is_a_fault_with_its_time():
     solution, _ = solved(0.05, (3.0, 4), lag=0.1)
-    assert int(solution.outcome) == dde.Outcome.LAG_TOO_SHORT
+    assert int(solution.result) == dde.Outcome.LAG_TOO_SHORT
     assert 3.0 <= float(solution.time) <= 3.4
 
 

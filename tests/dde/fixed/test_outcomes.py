@@ -27,27 +27,27 @@ def solved(rhs, ts=SAVE_AT, y0=(1.0,), **options):
 
 def test_success_has_no_time():
     solution = solved(by_lag(lambda t: 1.0))
-    assert solution.outcome == dde.Outcome.SUCCESS
+    assert solution.result == dde.Outcome.SUCCESS
     assert np.isnan(solution.time)
     assert dde.check(solution) is solution
 
 
 def test_growing_lag_becomes_too_long():
     solution = solved(by_lag(lambda t: 0.5 + 0.1 * t))
-    assert solution.outcome == dde.Outcome.LAG_TOO_LONG
+    assert solution.result == dde.Outcome.LAG_TOO_LONG
     assert 5.0 < solution.time < 5.0 + 2 * STEP
 
 
 def test_too_long_lag_is_cut_to_the_longest():
     cut = solved(by_lag(lambda t: jnp.where(t < 3, 1.0, 1.7)))
-    assert cut.outcome == dde.Outcome.LAG_TOO_LONG
+    assert cut.result == dde.Outcome.LAG_TOO_LONG
     assert cut.time == pytest.approx(3.0, abs=1.5 * STEP)
     np.testing.assert_allclose(cut.ys, solved(by_lag(lambda t: 1.0)).ys, atol=1e-12)
 
 
 def test_shrinking_lag_becomes_too_short():
     solution = solved(by_lag(lambda t: 1.0 - 0.1 * t))
-    assert solution.outcome == dde.Outcome.LAG_TOO_SHORT
+    assert solution.result == dde.Outcome.LAG_TOO_SHORT
     assert 10.0 - STEP / 0.1 <= solution.time <= 10.0 - STEP / 0.1 + 2 * STEP
 
 
@@ -66,35 +66,35 @@ def test_vanishing_lag_of_ddetst_d1_is_flagged():
         longest_lag=4.0,
         initial_history=lambda s: jnp.stack([jnp.log(s), 1 / s]),
     )
-    assert solution.outcome == dde.Outcome.LAG_TOO_SHORT
+    assert solution.result == dde.Outcome.LAG_TOO_SHORT
     assert solution.time == pytest.approx(1 - np.sqrt(2e-3), abs=3e-3)
 
 
 @pytest.mark.parametrize("lag", [STEP, 1.0])
 def test_lags_at_their_bounds_are_served(lag):
-    assert solved(by_lag(lambda t: lag)).outcome == dde.Outcome.SUCCESS
+    assert solved(by_lag(lambda t: lag)).result == dde.Outcome.SUCCESS
 
 
 def test_lags_at_their_bounds_are_served_far_from_time_zero():
     solution = solved(by_lag(lambda t: 1.0), 1e6 + np.linspace(0.0, 10.0, 6))
-    assert solution.outcome == dde.Outcome.SUCCESS
+    assert solution.result == dde.Outcome.SUCCESS
 
 
 def test_blow_up_is_not_finite():
     """Y' = y^2 from 1 is 1 / (1 - t)."""
     solution = solved(lambda t, y, history, args: y**2)
-    assert solution.outcome == dde.Outcome.NOT_FINITE
+    assert solution.result == dde.Outcome.NOT_FINITE
     assert 1.0 < solution.time < 1.0 + 6 * STEP
 
 
 def test_start_that_is_not_finite_is_found():
     solution = solved(by_lag(lambda t: 1.0), y0=(np.nan,))
-    assert (solution.outcome, solution.time) == (dde.Outcome.NOT_FINITE, 0.0)
+    assert (solution.result, solution.time) == (dde.Outcome.NOT_FINITE, 0.0)
 
 
 def test_the_last_step_is_checked():
     solution = solved(lambda t, y, history, args: jnp.where(t > 9.99, jnp.nan, y * 0))
-    assert (solution.outcome, solution.time) == (dde.Outcome.NOT_FINITE, 10.0)
+    assert (solution.result, solution.time) == (dde.Outcome.NOT_FINITE, 10.0)
 
 
 def test_projection_does_not_hide_a_nan():
@@ -102,7 +102,7 @@ def test_projection_does_not_hide_a_nan():
         lambda t, y, history, args: jnp.sqrt(5.0 - t) + 0 * y,
         project=lambda before, y: jnp.where(y > 0, y, 0.0),
     )
-    assert solution.outcome == dde.Outcome.NOT_FINITE
+    assert solution.result == dde.Outcome.NOT_FINITE
     assert solution.time == pytest.approx(5.0, abs=1.5 * STEP)
 
 
@@ -118,7 +118,7 @@ def test_first_fault_counts():
     solution = solved(
         lambda t, y, history, args: -history(0.75 * t - 0.5) * jnp.where(t > 5, jnp.nan, 1.0)
     )
-    assert solution.outcome == dde.Outcome.LAG_TOO_LONG
+    assert solution.result == dde.Outcome.LAG_TOO_LONG
 
 
 def test_check_tells_what_when_and_which():

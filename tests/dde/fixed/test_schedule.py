@@ -99,7 +99,7 @@ def test_one_program_serves_steps_of_any_length():
 
 def test_a_lag_shorter_than_the_step_is_a_fault_at_its_time():
     solution = along(anywhere(np.linspace(0.0, 3.0, 4), 1.2, 1.5, np.float64))
-    assert solution.outcome == dde.Outcome.LAG_TOO_SHORT
+    assert solution.result == dde.Outcome.LAG_TOO_SHORT
     assert float(solution.time) == pytest.approx(1.2)
 
 

@@ -33,9 +33,9 @@ def test_batch_is_a_loop():
     for i in range(4):
         single = one({name: values[i] for name, values in BATCH.items()}, STARTS[i])
         np.testing.assert_allclose(batch.ys[i], single.ys, rtol=1e-12, atol=1e-12)
-        assert batch.outcome[i] == single.outcome
+        assert batch.result[i] == single.result
         np.testing.assert_array_equal(batch.time[i], single.time)
-    assert batch.outcome.tolist() == [0, 0, 0, dde.Outcome.LAG_TOO_LONG]
+    assert batch.result.tolist() == [0, 0, 0, dde.Outcome.LAG_TOO_LONG]
 
 
 def test_compiled_is_the_same_as_not_compiled():
@@ -62,7 +62,7 @@ def test_single_precision_stays_single():
     args = {"lag": np.float32(0.7), "pull": np.float32(1.0)}
     single = solve(args, STARTS[0].astype(jnp.float32))
     assert {leaf.dtype for leaf in (single.ts, single.ys, single.time)} == {jnp.dtype("float32")}
-    assert single.outcome == dde.Outcome.SUCCESS
+    assert single.result == dde.Outcome.SUCCESS
     double = solve({"lag": 0.7, "pull": 1.0}, STARTS[0])
     np.testing.assert_allclose(single.ys, double.ys, atol=2e-5)
 

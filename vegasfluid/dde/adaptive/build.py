@@ -89,12 +89,18 @@ def solve_dde(
     curve = dense_pieces(problem, end) if saveat.dense else None
     states = end.saved.ys[:, : times.shape[0]]
     states = states[:, jnp.argsort(order)] if len(subs) > 1 else states
-    ts, ys = _saved(arguments, saveat, traced, args, end, states)
+    saved = _saved(arguments, saveat, traced, args, end, states)
     fine = end.outcome == jnp.int32(Outcome.SUCCESS)
-    stats = {"steps": end.steps, "rejected": end.rejected, "events": end.landed}
+    stats = {
+        "num_steps": end.steps + end.rejected,
+        "num_accepted_steps": end.steps,
+        "num_rejected_steps": end.rejected,
+        "max_steps": jnp.full_like(end.steps, arguments.max_steps),
+        "num_events": end.landed,
+    }
     time = jnp.where(fine, jnp.nan, end.node.clock.plain())
     mask = event_mask(arguments.event, end.ended.T)
-    return Solution(ts, ys, end.outcome, time, stats, curve, mask)
+    return Solution(*saved, end.outcome, time, stats, curve, mask, traced.t0, traced.t1)
 
 
 def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
@@ -107,7 +113,7 @@ def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
     """
     if not times.shape[0]:
         return end
-    ys = dense_pieces(problem, end).evaluate(times)
+    ys = dense_pieces(problem, end).evaluate(times, left=False)
     return end._replace(saved=Saved(ys, end.saved.next))
 
 

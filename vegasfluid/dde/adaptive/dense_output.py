@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -9,8 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
-from vegasfluid.dde.adaptive.history_ring import Ring, Track
-from vegasfluid.dde.adaptive.save_times import evaluate
+from vegasfluid.dde.adaptive.history_ring import Piece, Ring, Track
 
 __all__ = ["DensePieces"]
 
@@ -34,21 +34,30 @@ class DensePieces(NamedTuple):
     y: Float[Array, "*batch n"]
     time_tolerance: Float[Array, "*batch"]
 
-    def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
+    def evaluate(self, times: Float[Array, "*times"], left: bool) -> Array:
         """The states y at any times; nan before t0 and after the end of the solve.
 
         Args:
-            times: one time, or an array of times, in the unit of t0; the same for all instances.
+            times: any shape, in the unit of t0; the same for all instances.
+            left: where y jumps, whether the state before the jump is returned.
 
         Returns:
             States, shape (*times, n); for a batch, (batch, *times, n).
         """
+        return self._at(times, left, Piece.at)
+
+    def derivative(self, times: Float[Array, "*times"], left: bool) -> Array:
+        """The derivatives dy/dt of the dense output; arguments and shapes as in `evaluate`."""
+        return self._at(times, left, Piece.slope_at)
+
+    def _at(self, times: Array, left: bool, value: Callable[[Piece, Array], Array]) -> Array:
+        """What `value` gives for the piece of each time and the time passed in it."""
         times = jnp.asarray(times, self.time_tolerance.dtype)
         if self.last.ndim:
-            return jax.vmap(lambda pieces: pieces.evaluate(times))(self)
-        flat, size = times.ravel(), self.y.shape[0]
-        ys = evaluate(Track(self.ring, size, self.last), self.end, self.time_tolerance, flat)
-        known = (self.begin.until(flat) >= -self.time_tolerance) & (
-            self.end.until(flat) <= self.time_tolerance
-        )
-        return jnp.where(known[:, None], ys, jnp.nan).reshape(*times.shape, size)
+            return jax.vmap(lambda pieces: pieces._at(times, left, value))(self)
+        offset, track = self.end.until(times), Track(self.ring, self.y.shape[0], self.last)
+        margin = -self.time_tolerance if left else self.time_tolerance
+        values = jnp.moveaxis(value(*track.piece_at(self.end, offset, margin)), 0, -1)
+        known = self.begin.until(times) >= -self.time_tolerance
+        known &= offset <= self.time_tolerance
+        return jnp.where(known[..., None], values, jnp.nan)

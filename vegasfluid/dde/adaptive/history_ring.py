@@ -206,6 +206,22 @@ class Track(NamedTuple):
         halvings = self.ring.rows.bit_length()
         return jax.lax.fori_loop(0, halvings, halve, (low, high))[0]
 
+    def piece_at(
+        self, now: CompensatedTime, offset: Float[Array, "*lags"], margin: Float[Array, ""]
+    ) -> tuple[Piece, Float[Array, "*lags"]]:
+        """The pieces that hold some times, and how far into them each time is.
+
+        Args:
+            now: reference time.
+            offset: times relative to it; any shape.
+            margin: rounding error of a time: a piece that starts within it holds the time. A
+                negative one gives the piece before, which ends there.
+        """
+        row = self.bisect(now, offset + margin)
+        first = jnp.minimum(jnp.maximum(self.oldest, jnp.int32(1)), self.last)
+        piece = self.piece(jnp.maximum(row, first))
+        return piece, offset - piece.start.since(now)
+
 
 def _get(pieces: Array, slot: Index, column: int) -> Array:
     """One column of a ring's pieces in these slots; shape of `slot`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import diffrax
@@ -23,20 +24,29 @@ class DiffraxDenseOutput:
     def __init__(self, curve: diffrax.DenseInterpolation) -> None:
         self._curve = curve
 
-    def evaluate(self, times: Any) -> Array:
+    def evaluate(self, times: Array, left: bool) -> Array:
         """The states y at any times between t0 and t1.
 
         Args:
-            times: one time, or an array of times, in the unit of t0; the same for all instances.
+            times: any shape, in the unit of t0; the same for all instances.
+            left: where y jumps, whether the state before the jump is returned.
 
         Returns:
             States, shape (*times, n); for a batch, (batch, *times, n).
         """
+        return self._at(times, lambda curve, time: curve.evaluate(time, left=left))
+
+    def derivative(self, times: Array, left: bool) -> Array:
+        """The derivatives dy/dt of the dense output; arguments and shapes as in `evaluate`."""
+        return self._at(times, lambda curve, time: curve.derivative(time, left=left))
+
+    def _at(self, times: Array, value: Callable[[diffrax.DenseInterpolation, Array], Any]) -> Array:
+        """What `value` gives for the dense output and each time."""
         times = jnp.asarray(times)
 
         def one(curve: diffrax.DenseInterpolation) -> Array:
-            ys = jax.vmap(curve.evaluate)(times.ravel())
-            return ys.reshape(*times.shape, -1)
+            values = jax.vmap(lambda time: value(curve, time))(times.ravel())
+            return values.reshape(*times.shape, -1)
 
         return jax.vmap(one)(self._curve) if self._curve.ts.ndim == 2 else one(self._curve)
 
@@ -85,15 +95,14 @@ def solve_ode(
 
     result = jax.vmap(one)(traced, args)
     outcome = _outcome(result, traced)
-    stats = {
-        "steps": result.stats["num_accepted_steps"],
-        "rejected": result.stats["num_rejected_steps"],
-    }
-    stats = stats | {"events": jnp.zeros_like(stats["steps"])}
+    names = ("num_steps", "num_accepted_steps", "num_rejected_steps", "max_steps")
+    stats = {name: result.stats[name] for name in names}
+    stats["num_events"] = jnp.zeros_like(stats["num_steps"])
     fine = outcome == jnp.int32(Outcome.SUCCESS)
     time = jnp.where(fine, jnp.nan, traced.t0)  # diffrax does not report the time
     curve = None if result.interpolation is None else DiffraxDenseOutput(result.interpolation)
-    return Solution(result.ts, result.ys, outcome, time, stats, curve)
+    saved = (result.ts, result.ys, outcome, time)
+    return Solution(*saved, stats, curve, t0=traced.t0, t1=traced.t1)
 
 
 def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:

@@ -47,7 +47,7 @@ class Options(TypedDict, total=False):
 
     project: Callable[..., Array] | None
     """Maps (y, args) after each step to an allowed state: cheaper than `bounds`, but applied only
-    at the ends of steps, which reduces the order."""
+    at the ends of steps, which reduces the order, also of the times of events."""
 
     saveat: diffrax.SaveAt | None
     """What to return: `diffrax.SaveAt(t0=, t1=, ts=, steps=, dense=, fn=)`; None: y(t1)."""
@@ -60,8 +60,8 @@ class Options(TypedDict, total=False):
 
     adjoint: diffrax.AbstractAdjoint | None
     """None or `diffrax.ForwardMode()`: supports `jax.jvp` and `jax.jacfwd` in all arguments.
-    `diffrax.RecursiveCheckpointAdjoint()`: supports `jax.grad` in times, `y0` and `args`; it
-    stores `max_steps` steps, each one a checkpoint."""
+    `diffrax.RecursiveCheckpointAdjoint()`: supports `jax.grad` in times, `y0`, `args` and arrays
+    that the functions close over; it stores `max_steps` steps, each one a checkpoint."""
 
     history_capacity: int | None
     """Steps that the history keeps, rounded up to a power of two, with a quarter as many breaking
@@ -73,7 +73,7 @@ class Options(TypedDict, total=False):
     """Largest number of attempted steps (default 16384)."""
 
     throw: bool
-    """Raise `SolveFailed` if a solve fails (the default); else `Solution.outcome` reports it."""
+    """Raise `SolveFailed` if a solve fails (the default); else `Solution.result` reports it."""
 
     progress_meter: diffrax.AbstractProgressMeter | None
     """Such as `diffrax.TqdmProgressMeter()`; None: no meter."""

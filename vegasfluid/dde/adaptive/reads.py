@@ -79,27 +79,25 @@ batching.primitive_batchers[read_p] = _read_batched
 batching.primitive_batchers[window_p] = _window_batched
 
 
-def _read_jvp(primals: Any, tangents: Any, *, derivative: bool, **parameters: Any) -> Any:
-    """A read and its derivative by the times, where the user differentiates within a function."""
+def _read_tangent(tangent: Any, times: Any, *, derivative: bool, **parameters: Any) -> Any:
+    """The derivative of a read by its times, where the user differentiates within a function."""
     if derivative:
         advice = "dde.solve has no second derivative of the past"
         raise Unsupported("history.derivative", "differentiation by its time in rhs", advice)
-    value = read_p.bind(primals[0], derivative=False, **parameters)
-    if isinstance(tangents[0], ad.Zero):
-        return value, ad.Zero.from_primal_value(value)
-    slope = read_p.bind(primals[0], derivative=True, **parameters)
+    slope = read_p.bind(times, derivative=True, **parameters)
     slope = -slope if parameters["ago"] else slope
-    return value, slope * jnp.expand_dims(tangents[0], -1)
+    return slope * jnp.expand_dims(tangent, -1)
 
 
-def _window_jvp(primals: Any, tangents: Any, **parameters: Any) -> Any:
-    """Nodes of a window; their derivatives by its ends are not supported within a function."""
-    if not all(isinstance(tangent, ad.Zero) for tangent in tangents):
-        advice = "write its derivative: the integrand at the ends"
-        raise Unsupported("history.integral", "differentiation by its ends in rhs", advice)
-    values = window_p.bind(*primals, **parameters)
-    return values, [ad.Zero.from_primal_value(value) for value in values]
+def _window_jvp(primals: Any, tangents: Any, **parameters: Any) -> NoReturn:
+    """Nodes of a window have no derivative by its ends within a function.
+
+    Raises:
+        Unsupported: always.
+    """
+    advice = "write its derivative: the integrand at the ends"
+    raise Unsupported("history.integral", "differentiation by its ends in rhs", advice)
 
 
-ad.primitive_jvps[read_p] = _read_jvp
+ad.defjvp(read_p, _read_tangent)
 ad.primitive_jvps[window_p] = _window_jvp

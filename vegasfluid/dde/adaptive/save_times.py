@@ -54,9 +54,8 @@ def evaluate(
         time_tolerance: rounding error of a time.
         times: times up to the latest piece's end, shape (k,).
     """
-    offset = now.until(times)
-    piece = track.piece(track.bisect(now, offset + time_tolerance))
-    return piece.at(offset - piece.start.since(now)).T
+    piece, passed = track.piece_at(now, now.until(times), time_tolerance)
+    return piece.at(passed).T
 
 
 def save_passed(

@@ -66,7 +66,7 @@ def solve(
     Args:
         rhs: dy/dt, of the form of y0, as a function of (t, y, history, args). `history(s)` is y at
             time s <= t, for one time or an array of times (each leaf then has its axes in front);
-            `history.ago(lag)` is y at t - lag. See `History` for where it may be called. With
+            `history.ago(lag)` is y at t - lag. `History` says where it may be called. With
             `guards`, a fifth argument says whether each guard is not negative.
         solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`; for stiff equations
             `Kvaerno3()`, `Kvaerno4()` or `Kvaerno5()`. An equation whose `rhs` never calls
@@ -82,7 +82,7 @@ def solve(
 
     Returns:
         `ts` (m,), the times requested by `saveat` (unless given: t1); `ys`, the states there, each
-        leaf with the axis (m,) in front; `outcome`, `time` of a failure, `stats` and, with dense
+        leaf with the axis (m,) in front; `result`, `time` of a failure, `stats` and, with dense
         output, `interpolation`.
 
     Raises:
@@ -218,8 +218,8 @@ def _with_enough_history(
         grow: whether the capacity may grow; under `jax.jit` it never does.
     """
     solution = solve(arguments)
-    while grow and not isinstance(solution.outcome, Tracer):
-        overflow = np.any(np.asarray(solution.outcome) == Outcome.HISTORY_OVERFLOW)
+    while grow and not isinstance(solution.result, Tracer):
+        overflow = np.any(np.asarray(solution.result) == Outcome.HISTORY_OVERFLOW)
         if not overflow or arguments.history_capacity >= arguments.max_steps * ROWS_PER_BREAK:
             break
         capacity = arguments.history_capacity * CAPACITY_GROWTH
@@ -294,8 +294,8 @@ def _raise_failures(solution: Solution, throw: bool) -> Solution:
     """
     if not throw:
         return solution
-    if not isinstance(solution.outcome, Tracer) and not isinstance(solution.time, Tracer):
+    if not isinstance(solution.result, Tracer) and not isinstance(solution.time, Tracer):
         return check(solution)
-    worst = jnp.max(solution.outcome)
+    worst = jnp.max(solution.result)
     messages = [f"dde.solve failed: {outcome.meaning}." for outcome in Outcome]
     return eqx.branched_error_if(solution, worst > 0, worst, messages)

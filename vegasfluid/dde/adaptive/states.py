@@ -229,12 +229,17 @@ class StructuredDenseOutput(eqx.Module):
     curve: Any
     form: StateForm = eqx.field(static=True)
 
-    def evaluate(self, times: Any) -> PyTree:
-        """The states y at one time or an array of times between t0 and t1, in the unit of t0.
+    def evaluate(self, times: Array, left: bool) -> PyTree:
+        """The states y at any times between t0 and t1, in the unit of t0.
 
-        Each leaf has the axes of the batch and of the times in front.
+        Each leaf has the axes of the batch and of the times in front. `left` chooses the state
+        before a jump.
         """
-        return self.form.tree(self.curve.evaluate(times))
+        return self.form.tree(self.curve.evaluate(times, left))
+
+    def derivative(self, times: Array, left: bool) -> PyTree:
+        """The derivatives dy/dt of the dense output, as `evaluate`."""
+        return self.form.tree(self.curve.derivative(times, left))
 
 
 class _Wrapped(eqx.Module):

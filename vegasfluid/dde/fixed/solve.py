@@ -126,7 +126,9 @@ def solve_along(
         return integrate(problem._replace(grid=steps.first.grid), y0, steps)
 
     ys, fault = (lane_kernel(whole, warn=warn) if lanes else whole)(y0, steps)
-    return Solution(jnp.asarray(steps.times, y0.dtype), ys, fault.code, _time(fault, grid, y0))
+    times = jnp.asarray(steps.times, y0.dtype)
+    found = Solution(times, ys, fault.code, _time(fault, grid, y0))
+    return found._replace(t0=times[0], t1=times[-1])
 
 
 def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
