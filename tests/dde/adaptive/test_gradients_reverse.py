@@ -215,3 +215,27 @@ def test_without_the_history_term_it_is_wrong(forward, monkeypatch):
     reverse = derivatives(jax.grad, REVERSE)
     jax.clear_caches()
     assert np.abs(reverse / forward - 1).max() > 0.1
+
+
+@pytest.mark.parametrize("step", [1.0, pytest.param(0.5, marks=pytest.mark.slow)])
+def test_steps_as_long_as_the_lag(step):
+    """Each step ends where the lag passes the step's own start, a breaking point.
+
+    y' = -r y(t - L), y = 0 before 0 and 1 at 0: on (2 L, 3 L) y is
+    1 - r (t - L) + r^2 (t - 2 L)^2 / 2, which Bosh3's steps give exactly.
+    """
+
+    def end(rate, lag):
+        solution = dde.solve(
+            lambda t, y, history, args: -args[0] * history(t - args[1]),
+            *(BOSH3, 0.0, 3.0, step, jnp.ones(1), (rate, lag)),
+            initial_history=lambda s, args: jnp.zeros(1),
+            stepsize_controller=diffrax.ConstantStepSize(),
+            adjoint=REVERSE,
+            max_steps=16,
+        )
+        return solution.ys[-1, 0]
+
+    value, gradient = jax.value_and_grad(end, (0, 1))(1.0, 1.0)
+    assert value == pytest.approx(1 - 2 + 1 / 2, rel=1e-12)
+    np.testing.assert_allclose(gradient, [-2 + 1, 1 - 2], rtol=1e-12)

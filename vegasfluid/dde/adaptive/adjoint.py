@@ -186,17 +186,20 @@ def _backward_step(problem: Problem, end: State, state: Cotangents) -> Cotangent
         rate=own.rates + at_event.rate,
     )
     inputs, begin, read_cotangents = _before_step(problem, row, out)
+    # The break may be the start of this step, whose row is no longer read from `pieces`.
+    own_break = at_event.break_row == row.number
     clock = (
         begin.later
         + at_event.later
         + own.starts
+        + jnp.where(own_break, at_event.break_share, 0.0)
         + at_event.read_cotangents.here
         + read_cotangents.here
     )
     pieces = add_read_cotangents(
         add_read_cotangents(state.pieces, at_event.read_cotangents), read_cotangents
     )
-    to_break = jnp.zeros_like(flat).at[0].set(at_event.break_share)
+    to_break = jnp.zeros_like(flat).at[0].set(jnp.where(own_break, 0.0, at_event.break_share))
     pieces = add_to_row(pieces, at_event.break_row, to_break)
     total = _masked(jax.tree.map(jnp.add, inputs, at_event.inputs), active)
     before = state.row - active.astype(jnp.int32)
@@ -256,6 +259,9 @@ def _before_event(
         at_break = jnp.zeros_like(row.number)
         if reads:
             at_break = jnp.take_along_axis(jnp.max(read_rows, axis=0), site[None], axis=0)[0]
+            # The break at which this step starts is read from the piece before it.
+            own = jnp.abs(row.entry.landed.break_at) <= 2 * problem.time_tolerance
+            at_break = jnp.where(own, row.number, at_break)
         coefficients = result.coefficients + own_part
         parts = (result.later, coefficients, result.rate, _masked(back, event), read_cotangents)
         since_begin = row.piece.start.since(problem.begin) + row.entry.landed.break_at
