@@ -7,22 +7,24 @@ import math
 
 import pytest
 
+from benchmarks import dde_gradients
 from benchmarks.dde import systems
 from benchmarks.dde.conditioning import condition
 from benchmarks.dde.systems import System, constant
-from benchmarks.dde_accuracy import SUITE, WANTED, error_over_tolerance, key, table
+from benchmarks.dde_accuracy import METHODS, SUITE, WANTED, error_over_tolerance, key, table
 from tests.paths import ROOT
 
-RESULTS = ROOT / "benchmarks" / "results" / "dde_accuracy.json"
+RESULTS = ROOT / "benchmarks" / "results"
 
 
-def figures():
-    return json.loads(RESULTS.read_text())["figures"]
+def figures(name="dde_accuracy"):
+    return json.loads((RESULTS / f"{name}.json").read_text())["figures"]
 
 
-def test_the_page_has_the_measured_table():
+def test_the_page_has_the_measured_tables():
     text = (ROOT / "docs" / "dde" / "accuracy.md").read_text()
-    assert [line for line in text.splitlines() if line.startswith("|")] == table(figures())
+    tables = table(figures()) + dde_gradients.table(figures("dde_gradients"))
+    assert [line for line in text.splitlines() if line.startswith("|")] == tables
 
 
 def test_the_condition_of_exponential_growth():
@@ -52,6 +54,25 @@ def test_errors_are_reproduced(system, method, tolerance):
     assert error <= WANTED * values[f"condition.{name}"]
     published = values[f"error.{name}.{method}.{tolerance:.0e}"]
     assert error == pytest.approx(published, rel=0.5)
+
+
+def test_the_exact_derivative_by_the_start():
+    found = dde_gradients.exact()
+    values = dde_gradients.VALUES
+    assert set(found) == {"state", *values._fields}
+    # The past does not depend on the start, so on the third lag it acts as a step at 0 does.
+    late, later = 2.4 - values.lag, 2.4 - 2 * values.lag
+    by_start = 1 - values.rate * late + values.rate**2 * later**2 / 2
+    assert found["start"] == pytest.approx(by_start)
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("mode", list(dde_gradients.ADJOINTS))
+def test_derivatives_are_reproduced(mode):
+    """Dopri8 at 1e-4: a reverse mode that forgets when a breaking point is has 24 in `lag`."""
+    (errors,) = dde_gradients.gradient_errors(METHODS["Dopri8"], mode, (1e-4,))
+    assert max(errors.values()) < 1
 
 
 def test_the_suite_leaves_nothing_out_but_the_networks():

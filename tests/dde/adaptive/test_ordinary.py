@@ -52,7 +52,7 @@ def test_the_results_are_those_of_diffrax(solver):
     np.testing.assert_array_equal(found.ts, expected.ts)
     assert found.result == dde.Outcome.SUCCESS
     assert np.isnan(found.time)
-    for name in expected.stats:
+    for name in ("num_steps", "num_accepted_steps", "num_rejected_steps"):
         assert int(found.stats[name]) == int(expected.stats[name])
 
 

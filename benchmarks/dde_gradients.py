@@ -2,7 +2,8 @@
 
 The equation is y' = -rate y(t - lag) with y = 1 + height sin 2s before 0 and y(0) = start. SymPy
 solves it by the method of steps, with symbols in the place of all numbers, and differentiates the
-result.
+result. An error is the larger one of forward and reverse mode, divided by
+tolerance x (1 + |value|).
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import jax
 import jax.numpy as jnp
 import sympy
 
+from benchmarks.dde_accuracy import METHODS, TOLERANCES, WANTED
+from benchmarks.harness import Figures, run
 from vegasfluid import dde
 
-__all__ = ["ADJOINTS", "VALUES", "Numbers", "exact", "gradient_errors", "solved"]
+__all__ = ["ADJOINTS", "Numbers", "exact", "gradient_errors", "table"]
 
 
 class Numbers(NamedTuple):
@@ -121,3 +124,33 @@ def gradient_errors(
             }
         )
     return errors
+
+
+def measure(full: bool) -> Figures:
+    """Return the larger error of both modes for each method, number and tolerance."""
+    jax.config.update("jax_enable_x64", True)
+    figures = Figures()
+    for method, solver in METHODS.items():
+        modes = [gradient_errors(solver, mode, TOLERANCES) for mode in ADJOINTS]
+        for tolerance, *errors in zip(TOLERANCES, *modes, strict=True):
+            for name in exact():
+                largest = max(each[name] for each in errors)
+                figures.add(f"{name}.{method}.{tolerance:.0e}", largest, at_most=WANTED)
+        jax.clear_caches()
+    return figures
+
+
+def table(values: dict[str, float]) -> list[str]:
+    """Return the lines of a Markdown table of all errors, from the figures by name."""
+    columns = [f"{method}, {tolerance:.0e}" for method in METHODS for tolerance in TOLERANCES]
+    lines = ["| derivative by | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for name in exact():
+        keys = [f"{name}.{column.replace(', ', '.')}" for column in columns]
+        cells = [f"{values[key]:.2g}" for key in keys]
+        row = "none: the state itself" if name == "state" else name
+        lines.append(f"| {row} | " + " | ".join(cells) + " |")
+    return lines
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")
