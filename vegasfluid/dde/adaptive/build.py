@@ -91,16 +91,21 @@ def solve_dde(
     states = states[:, jnp.argsort(order)] if len(subs) > 1 else states
     saved = _saved(arguments, saveat, traced, args, end, states)
     fine = end.outcome == jnp.int32(Outcome.SUCCESS)
-    stats = {
+    time = jnp.where(fine, jnp.nan, end.node.clock.plain())
+    mask = event_mask(arguments.event, end.ended.T)
+    stats = _statistics(end, arguments.max_steps)
+    return Solution(*saved, end.outcome, time, stats, curve, mask, traced.t0, traced.t1)
+
+
+def _statistics(end: State, max_steps: int) -> dict[str, Array]:
+    """The numbers of steps and events, by diffrax's names; shape (batch,) each."""
+    return {
         "num_steps": end.steps + end.rejected,
         "num_accepted_steps": end.steps,
         "num_rejected_steps": end.rejected,
-        "max_steps": jnp.full_like(end.steps, arguments.max_steps),
+        "max_steps": jnp.full_like(end.steps, max_steps),
         "num_events": end.landed,
     }
-    time = jnp.where(fine, jnp.nan, end.node.clock.plain())
-    mask = event_mask(arguments.event, end.ended.T)
-    return Solution(*saved, end.outcome, time, stats, curve, mask, traced.t0, traced.t1)
 
 
 def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
