@@ -13,8 +13,8 @@ from vegasfluid.clock import PICOSECONDS, picoseconds
 from vegasfluid.errors import InvalidInput
 from vegasfluid.memory import reserved
 from vegasfluid.network import Network, require_network
-from vegasfluid.packet import engine
-from vegasfluid.packet.clock_range import check_run
+from vegasfluid.packet import engine, ring_memory
+from vegasfluid.packet.clock_range import check_run, largest_event_count
 from vegasfluid.packet.initial_state import InitialState, initial_state
 from vegasfluid.packet.jit import Kernel, compiled
 from vegasfluid.packet.rules import Rules, layout
@@ -92,12 +92,21 @@ def shapes(
     }
 
 
-def needed_bytes(rules: Rules, shape: dict[str, tuple[int, ...]]) -> float:
-    """Memory of a run's arrays of these shapes, and of its samples as floats, bytes."""
-    types = layout(rules)
-    arrays = sum(types[name].itemsize * math.prod(lengths) for name, lengths in shape.items())
-    samples = ("flow_samples", "link_samples")
-    return float(arrays + sum(types[name].itemsize * math.prod(shape[name]) for name in samples))
+def needed_bytes(rules: Rules, shape: dict[str, tuple[int, ...]], packets: float) -> float:
+    """Memory of a run's arrays of these shapes, and of its samples as floats, bytes.
+
+    `packets` is a bound on the number of packets that all flows send: rings that are longer take
+    memory for so many only.
+    """
+    types, samples = layout(rules), ("flow_samples", "link_samples")
+    total = sum(types[name].itemsize * math.prod(shape[name]) for name in samples)
+    for name, lengths in shape.items():
+        item = types[name].itemsize
+        rings = name in ring_memory.RINGS
+        total += (
+            ring_memory.used_bytes(lengths, item, packets) if rings else item * math.prod(lengths)
+        )
+    return float(total)
 
 
 def allocate(
@@ -111,7 +120,14 @@ def allocate(
         ticks: sample times, ps; (time,).
     """
     types = layout(initial.rules)
-    sim = Simulation(**{name: np.zeros(lengths, types[name]) for name, lengths in shape.items()})
+    sim = Simulation(
+        **{
+            name: (ring_memory.zeros if name in ring_memory.RINGS else np.zeros)(
+                lengths, types[name]
+            )
+            for name, lengths in shape.items()
+        }
+    )
     for name in ("flows", "hops", "links", "changes"):
         getattr(sim, name)[...] = getattr(initial, name)
     sim.initial[...] = initial.flows
@@ -150,10 +166,11 @@ def executed(
         initial.links["bin_width"] = picoseconds(bin_width)
         bins = int(ticks[-1] // picoseconds(bin_width)) + 1
     slots, waiting = initial_slot_count(network), waiting_slot_count(network, initial.rules)
+    packets = largest_event_count(network, float(times[-1]))
     cause, remedy = "", "take fewer flows, samples or smaller buffers"
     while True:
         shape = shapes(initial, slots, waiting, len(ticks), bins)
-        needed = needed_bytes(initial.rules, shape)
+        needed = needed_bytes(initial.rules, shape, packets)
         with reserved(needed, "the packet run", f"set max_window{cause}, or {remedy}"):
             sim = allocate(initial, shape, ticks)
             if kernel(sim) == engine.COMPLETED:
