@@ -29,7 +29,7 @@ class Answer:
         status: exit status; None: an exception escaped, whose traceback is in `errors`.
         output: standard output.
         errors: standard error.
-        seconds: duration, s; infinite: it was ended.
+        seconds: CPU time, s; infinite: it was ended.
         peak: largest resident memory of the process so far, bytes.
     """
 

@@ -24,7 +24,7 @@ __all__ = ["answered", "main"]
 def answered(command: tuple[str, ...]) -> Answer:
     """Run a command in this process."""
     output, errors = io.StringIO(), io.StringIO()
-    began = time.perf_counter()
+    began = time.process_time()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         warnings.showwarning = show_warning
         try:
@@ -33,7 +33,7 @@ def answered(command: tuple[str, ...]) -> Answer:
             status = None
             traceback.print_exc()
     peak = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     return Answer(command, status, output.getvalue(), errors.getvalue(), seconds, peak)
 
 
