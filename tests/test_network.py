@@ -279,6 +279,27 @@ def test_what_is_probably_a_mistake_is_a_warning() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("link", "base_rtt", "sentences"),
+    [
+        (Link(10, 200), 0.04, ["bottleneck takes 20 s to send a full buffer at 10 packets/s"]),
+        (Link(10, 100), 0.04, []),
+        (Link(1000.0, 50), 40, ["reno has a base RTT of 40 s; were milliseconds meant?"]),
+        (Link(1000.0, 50), [0.04, 10.5], ["reno has a base RTT of 10.5 s"]),
+        (Link(1000.0, 50, delay=30.0), None, ["reno has a base RTT of 60 s"]),
+        (Link(1000.0, 50), 2.6, []),
+    ],
+)
+def test_numbers_in_another_unit_are_a_warning(
+    link: Link, base_rtt: Any, sentences: list[str]
+) -> None:
+    """The times are products and quotients of the given numbers; the Moon is 1.3 light s away."""
+    delay = {"access_delay": 0.0} if base_rtt is None else {"base_rtt": base_rtt}
+    found = Network(link, {"reno": Flows(2, Reno(), **delay)}).warnings()
+    assert len(found) == len(sentences)
+    assert all(map(str.startswith, found, sentences)), found
+
+
 def test_an_unknown_class_is_rejected_by_its_name() -> None:
     network, line = build(), "Network: flows must be one of reno, but is 'vegas'."
     for asked in (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -100,6 +102,36 @@ def test_a_signal_deletes_what_jax_may_not_have_finished(tmp_path):
     (tmp_path / "lanes").mkdir()
     caches.delete_recent(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["lanes", "old-cache"]
+
+
+DAMAGED = """
+import jax
+from vegasfluid import caches
+caches.keep_compiled_equations()
+caches.keep_compiled_equations()
+for damage in (lambda c: b"", lambda c: c[:99], lambda c: c[:99] + b"x" + c[100:]):
+    double = jax.jit(lambda x: 2 * x)
+    before = double(3.0)
+    [file] = caches.cache_folders()["jax"].glob("*lambda*-cache")
+    damaged = damage(file.read_bytes())
+    file.write_bytes(damaged)
+    jax.clear_caches()
+    print(double(3.0) == before, file.read_bytes() != damaged)
+    jax.clear_caches()
+    print(double(3.0) == before)
+"""
+"""A program that damages a file of JAX's cache, and computes twice."""
+
+
+@pytest.mark.slow
+def test_damaged_equations_are_named_and_compiled_again(tmp_path):
+    """JAX warned of such a file in each process and left it as it was."""
+    python = [sys.executable, "-W", "always", "-c", DAMAGED]
+    variables = os.environ | {"VEGASFLUID_CACHE_DIR": str(tmp_path), "JAX_PLATFORMS": "cpu"}
+    found = subprocess.run(python, capture_output=True, text=True, env=variables, check=True)
+    assert found.stdout.split("\n") == ["True True", "True"] * 3 + [""]
+    assert found.stderr.count(f"compiled code in {tmp_path / 'jax'} is damaged") == 3
+    assert "Error" not in found.stderr
 
 
 def test_lane_kernels_are_not_loaded_from_there(tmp_path, monkeypatch):

@@ -6,8 +6,11 @@ import contextlib
 import os
 import shutil
 import time
+import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
@@ -24,6 +27,8 @@ __all__ = [
 ]
 
 
+UNREADABLE = "Error reading persistent compilation cache entry"
+"""Beginning of JAX's warning about a file of its cache that it cannot read."""
 WRITING_TIME = 2.0
 """Age up to which a file of JAX's cache may be unfinished, s; writing one takes milliseconds."""
 
@@ -69,11 +74,47 @@ def delete_recent(folder: Path) -> None:
                 file.unlink()
 
 
+def replace_damaged(folder: Path) -> None:
+    """From now on, when JAX warns that it cannot read a file of its cache, delete all of them.
+
+    JAX compiles what it cannot read, but never replaces the file, and would warn again each time.
+    It does not name the file, so all go.
+
+    Args:
+        folder: JAX's cache folder.
+    """
+    show = warnings.showwarning
+    if isinstance(show, partial) and show.args == (folder,):
+        return
+    warnings.showwarning = partial(show_and_delete, folder, show=show)
+
+
+def show_and_delete(
+    folder: Path, message: Warning | str, *context: Any, show: Callable[..., None], **options: Any
+) -> None:
+    """Show a warning; if it says that a file of JAX's cache cannot be read, delete these files.
+
+    Args:
+        folder: JAX's cache folder.
+        message: the warning.
+        context: category, file and line of the warning.
+        show: function that shows it.
+        options: other arguments of `warnings.showwarning`.
+    """
+    if str(message).startswith(UNREADABLE):
+        for file in folder.iterdir():
+            with contextlib.suppress(OSError):
+                file.unlink()
+        message = f"compiled code in {folder} is damaged: it was deleted and is compiled again"
+    show(message, *context, **options)
+
+
 def keep_compiled_equations() -> None:
     """Make JAX cache all compiled equations on disk, in the folder `jax` of `cache_folders`.
 
     This changes a setting of JAX for the whole process, so only programs call it. If other users
-    can write to the folder, a warning says so, and JAX keeps its setting.
+    can write to the folder, a warning says so, and JAX keeps its setting. Damaged files are deleted
+    with a warning, and what was in them is compiled again.
     """
     import jax
 
@@ -81,6 +122,7 @@ def keep_compiled_equations() -> None:
     if folder is None:
         return
     at_every_interruption(partial(delete_recent, folder))
+    replace_damaged(folder)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -17,6 +17,7 @@ from vegasfluid.network.connections import check_connections
 from vegasfluid.network.event import Event
 from vegasfluid.network.flows import Flows
 from vegasfluid.network.hosts import HOSTS, TEXTBOOK
+from vegasfluid.network.implausible import implausible_times
 from vegasfluid.network.link import Link
 from vegasfluid.quantities import Value, check_quantities, is_concrete
 
@@ -320,10 +321,20 @@ class Network(Value):
     def warnings(self) -> list[str]:
         """Sentences on properties that are valid but probably unintended; empty if there are none.
 
-        These are access links that together are slower than the slowest link, and buffers smaller
+        These are base RTTs, and times to send a full buffer, of more than 10 s (a number in another
+        unit?), access links that together are slower than the slowest link, and buffers smaller
         than the upper threshold of the AQM.
+
+        >>> from vegasfluid import Flows, Reno
+        >>> flows = {"reno": Flows(1, Reno(), base_rtt=0.04)}
+        >>> print(*Network(Link(5, 55), flows).warnings())
+        bottleneck takes 11 s to send a full buffer at 5 packets/s (0.06 Mbit/s); were Mbit/s meant?
         """
-        sentences = []
+        base_rtts = {
+            name: tuple(flows.propagation(self.links_of(name)))
+            for name, flows in self.flows.items()
+        }
+        sentences = list(implausible_times(self.links, base_rtts, self.packet_bytes))
         slowest = min(link.capacity for link in self.links.values())
         if _below(sum(map(access_rate, self.flows.values())), slowest):
             sentences.append("the access links together cannot fill the link.")
