@@ -75,11 +75,18 @@ class Equilibrium:
         return float(np.sum(count * values) / np.sum(count))
 
     def ratio(self, tuned: str) -> float:
-        """Mean goodput of a flow of class `tuned` divided by that of the flows of other classes."""
+        """Mean goodput of a flow of class `tuned` divided by that of the flows of other classes.
+
+        Infinite where the others have none, NaN where no flow has any.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.divide(self.mean(tuned, "goodput"), self.goodput_of_others(tuned)))
+
+    def goodput_of_others(self, tuned: str) -> float:
+        """Mean goodput of a flow of the classes other than `tuned`, packets/s."""
         others = [name for name in self.network.flows if name != tuned]
         counts = [self.network.flows[name].count for name in others]
-        rates = [self.mean(name, "goodput") for name in others]
-        return self.mean(tuned, "goodput") / float(np.average(rates, weights=counts))
+        return float(np.average([self.mean(name, "goodput") for name in others], weights=counts))
 
     def follow(self, network: Network) -> Quantities:
         """The equilibrium of a similar network, by Newton's method from this one.

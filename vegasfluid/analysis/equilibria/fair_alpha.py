@@ -94,9 +94,13 @@ def fair_alpha(
         raise Unsupported("fair_alpha", "a single flow class", "a ratio needs two classes")
 
     def excess(log_alpha: float) -> float:
-        """log(goodput ratio / wanted ratio) at equilibrium, for log(alpha / packets)."""
+        """(r - wanted) / (r + wanted) of the goodput ratio r at equilibrium, for log(alpha).
+
+        It is tanh(log(r / wanted) / 2), which is defined also where one of the goodputs is 0.
+        """
         point = equilibrium(network_with_alpha(network, tuned, math.exp(log_alpha)), options)
-        return math.log(point.ratio(tuned) / ratio)
+        mine, wanted = point.mean(tuned, "goodput"), ratio * point.goodput_of_others(tuned)
+        return (mine - wanted) / (mine + wanted) if mine + wanted > 0 else 0.0
 
     low = high = math.log(SMALLEST_ALPHA)
     for _ in range(MAX_ALPHAS):

@@ -67,6 +67,6 @@ def quantities(
         jnp.where(arrived > 0, signalled / jnp.where(arrived > 0, arrived, 1.0), 0.0),
         jnp.concatenate(cwnd),
         rtt,
-        rates.arrived[last] - rates.dropped[last],
+        rates.admitted[last],
         jnp.asarray(structure.group_hop_matrix) @ in_queues,
     )
