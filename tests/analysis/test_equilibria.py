@@ -29,11 +29,10 @@ from vegasfluid import (
     SolveFailed,
     Vegas,
     VegasRerouting,
-    mbps,
     metrics,
     simulate_fluid,
 )
-from vegasfluid.analysis import closed_forms, equilibrium, fair_alpha
+from vegasfluid.analysis import closed_forms, equilibrium
 from vegasfluid.analysis.equilibria import newton
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 from vegasfluid.analysis.linear_stability.disturbances import disturbed
@@ -389,16 +388,3 @@ def test_scalable_tcp_has_one_equilibrium_however_numbers_are_rounded(capacity):
     )
     assert point.upper is None
     assert point.values.cwnd * point.values.drop_prob == pytest.approx(0.01 / 0.125)
-
-
-def test_a_class_that_delivers_nothing_has_no_fair_alpha() -> None:
-    """Its RTT is three hours: the goodput is 0 with any alpha, and log(0) ended in a traceback."""
-    link = Link(mbps(50), 800, Red(min_thresh=150, max_thresh=600, max_drop=0.1))
-    flows = {
-        "reno": Flows(7, Reno(), base_rtt=0.05),
-        "vegas": Flows(8, Vegas(1, 3, dialect="ns2"), base_rtt=1e4),
-    }
-    network = Network(link, flows)
-    found = equilibrium(network)
-    assert (found.ratio("vegas"), found.ratio("reno")) == (0.0, np.inf)
-    assert fair_alpha(network, "vegas") is None

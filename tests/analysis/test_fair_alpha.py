@@ -1,0 +1,21 @@
+"""Where no alpha is fair."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, mbps
+from vegasfluid.analysis import equilibrium, fair_alpha
+
+
+def test_a_class_that_delivers_nothing_has_no_fair_alpha() -> None:
+    """Its RTT is three hours: the goodput is 0 with any alpha, and log(0) ended in a traceback."""
+    link = Link(mbps(50), 800, Red(min_thresh=150, max_thresh=600, max_drop=0.1))
+    flows = {
+        "reno": Flows(7, Reno(), base_rtt=0.05),
+        "vegas": Flows(8, Vegas(1, 3, dialect="ns2"), base_rtt=1e4),
+    }
+    network = Network(link, flows)
+    found = equilibrium(network)
+    assert (found.ratio("vegas"), found.ratio("reno")) == (0.0, np.inf)
+    assert fair_alpha(network, "vegas") is None
