@@ -11,7 +11,7 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sympy as sp
@@ -72,52 +72,65 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
     """
     conditions: dict[Expression, None] = {}
 
-    def active(comparison: Any) -> Expression:
+    def active(kind: type[sp.Max | sp.Min], arguments: list[Expression]) -> Expression:
         """The argument of a Max or Min that is largest or smallest at the witness.
 
         Differences to the others, positive on the branch, are added to `conditions`.
         """
-        sign = 1 if isinstance(comparison, sp.Max) else -1
+        sign = 1 if kind is sp.Max else -1
         values: dict[Any, Any] = {
-            argument: sign * sp.N(argument.subs(dict(witness))) for argument in comparison.args
+            argument: sign * sp.N(argument.subs(dict(witness))) for argument in arguments
         }
-        require_numbers(comparison, values.values())
-        first = max(values, key=lambda argument: values[argument])
-        for other in comparison.args:
+        first = max(require_numbers(kind, values), key=lambda argument: values[argument])
+        for other in values:
             if other != first:
-                require_apart(comparison, values[first], values[other])
+                require_apart(kind, values, first, other)
                 conditions[sign * (first - other)] = None
         return first
 
-    smooth = exact(expression).replace(lambda part: isinstance(part, sp.Max | sp.Min), active)
+    def smooth(part: Expression) -> Expression:
+        """The branch of a part of the expression; no Max and Min is built, as each takes long."""
+        if not part.args:
+            return exact(part)
+        arguments = [smooth(argument) for argument in part.args]
+        if isinstance(part, sp.Max | sp.Min):
+            return active(type(part), arguments)
+        return part if arguments == list(part.args) else part.func(*arguments)
+
+    branch = smooth(sp.sympify(expression))
     unknown = (condition for condition in conditions if not condition.is_positive)
-    return Branch(smooth, tuple(sorted(unknown, key=sp.default_sort_key)))
+    return Branch(branch, tuple(sorted(unknown, key=sp.default_sort_key)))
 
 
-def require_numbers(comparison: Expression, values: Iterable[Any]) -> None:
-    """Raise InvalidInput unless the witness gives a number to all symbols of a Max or Min.
+def require_numbers(
+    kind: type[sp.Max | sp.Min], values: Mapping[Expression, Any]
+) -> Mapping[Expression, Any]:
+    """Return `values`; raise InvalidInput unless all are numbers.
 
     Args:
-        comparison: the Max or Min, for the message.
-        values: its arguments at the witness.
+        kind: Max or Min, for the message.
+        values: its arguments with their values at the witness.
     """
-    for value in values:
+    for value in values.values():
         if not value.is_number:
-            raise InvalidInput(
-                "branch_at", "witness", f"a number for all symbols of {comparison}", value
-            )
+            allowed = f"a number for all symbols of {kind(*values)}"
+            raise InvalidInput("branch_at", "witness", allowed, value)
+    return values
 
 
-def require_apart(comparison: Expression, first: Any, other: Any) -> None:
+def require_apart(
+    kind: type[sp.Max | sp.Min], values: Mapping[Expression, Any], first: Any, other: Any
+) -> None:
     """Raise InvalidInput unless one argument of a Max or Min is above another at the witness.
 
     Args:
-        comparison: the Max or Min, for the message.
-        first: value of the active argument (for Min, with the opposite sign).
-        other: value of another argument.
+        kind: Max or Min, for the message.
+        values: its arguments with their values at the witness (for Min, with the opposite sign).
+        first: the active argument.
+        other: another argument.
     """
-    if not first > other:
-        raise InvalidInput("branch_at", "witness", f"off the edge of {comparison}", "on it")
+    if not values[first] > values[other]:
+        raise InvalidInput("branch_at", "witness", f"off the edge of {kind(*values)}", "on it")
 
 
 def above_zero(ratio: Expression, witness: Witness) -> Expression:
