@@ -234,7 +234,7 @@ def slopes(rest: Equilibrium, made: Callable[[Any], Network], at: Any) -> Any:
 
 def largest(packets: Any) -> Network:
     """Ten Reno flows that their largest window limits."""
-    return network({"reno": Flows(10, Reno(), base_rtt=0.05, max_window=packets)}, Red(50, 150))
+    return network({"reno": Flows(10, Reno(), base_rtt=0.05, max_window=packets)})
 
 
 def test_at_the_largest_window_the_window_follows_the_limit():
