@@ -1,10 +1,11 @@
 """Errors of `dde.solve` on a suite of delay equations, as multiples of the tolerance.
 
 Most problems are from the DDETST collection and from the literature; the systems, with their
-sources and closed forms or references, are in `benchmarks/dde/systems.py` and
-`switched_systems.py`. `condition` says how many tolerances local errors of a tolerance can add up
-to (`benchmarks/dde/conditioning.py`). An error is the largest one of a component at the stored
-times, divided by atol + rtol x the component's largest size, with atol = rtol.
+sources and closed forms or references, are in `benchmarks/dde/systems.py`, `switched_systems.py`
+and `neutral_systems.py`.
+`condition` says how many tolerances local errors of a tolerance can add up to
+(`benchmarks/dde/conditioning.py`). An error is the largest one of a component at the stored times,
+divided by atol + rtol x the component's largest size, with atol = rtol.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.dde import switched_systems, systems
+from benchmarks.dde import neutral_systems, switched_systems, systems
 from benchmarks.dde.conditioning import condition
 from benchmarks.dde.problems import known, options_of
 from benchmarks.dde.systems import System
@@ -31,9 +32,9 @@ WANTED = 10.0
 """Largest error, in tolerances, where a problem does not amplify errors."""
 NETWORKS = (switched_systems.RENO_RED, switched_systems.RENO_VEGAS)
 """Systems left out: their errors are figures of `benchmarks.dde`."""
-SUITE = tuple(
-    system for system in systems.SYSTEMS + switched_systems.SYSTEMS if system not in NETWORKS
-)
+SYSTEMS = systems.SYSTEMS + switched_systems.SYSTEMS + neutral_systems.SYSTEMS
+"""All systems with known solutions."""
+SUITE = tuple(system for system in SYSTEMS if system not in NETWORKS)
 """The systems of the suite."""
 
 

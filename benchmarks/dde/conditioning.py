@@ -73,6 +73,42 @@ def _blended(system: System, t: Any, y: Any, history: Any, widths: Any) -> tuple
     return total, indicators
 
 
+class HermiteHistory:
+    """The past of a path: cubic Hermite polynomials between the steps made.
+
+    Args:
+        system: the equation.
+        step: length of the steps.
+        number: number of steps made.
+        ys: states at all steps, (STEPS + 1, n).
+        slopes: slopes there.
+    """
+
+    def __init__(self, system: System, step: float, number: Any, ys: Any, slopes: Any) -> None:
+        self._system, self._step, self._number = system, step, number
+        self._ys, self._slopes = ys, slopes
+
+    def __call__(self, s: Any) -> Any:
+        """Return the states at times s, (*s.shape, n)."""
+        begin, number, s = self._system.t0, self._number, jnp.asarray(s)
+        place = (s - begin) / self._step
+        row = jnp.clip(jnp.floor(place).astype(int), 0, jnp.maximum(number - 1, 0))
+        u = (place - row.astype(float))[..., None]
+        bend = (1 - u) * self._slopes[row] - u * self._slopes[row + 1]
+        weight = u * u * (3 - 2 * u)
+        late = (1 - weight) * self._ys[row] + weight * self._ys[row + 1]
+        late += self._step * u * (1 - u) * bend
+        first = jnp.asarray(self._system.y0) + (s - begin)[..., None] * self._slopes[0]
+        past = self._system.initial_history(jnp.minimum(s, begin), self._system.args)
+        return jnp.where((s < begin)[..., None], past, jnp.where(number == 0, first, late))
+
+    def derivative(self, s: Any) -> Any:
+        """Return the slopes at times s, (*s.shape, n)."""
+        s = jnp.asarray(s)
+        # Within a step, not at its end, where a time may be rounded to either side.
+        return jax.jvp(self, (s + 1e-3 * self._step,), (jnp.ones_like(s),))[1]
+
+
 def _path(system: System, step: float, start: Any, component: Any, widths: Any) -> tuple[Any, Any]:
     """Return the states at all steps, (STEPS + 1, n), and the indicators at each, (STEPS, m).
 
@@ -87,19 +123,7 @@ def _path(system: System, step: float, start: Any, component: Any, widths: Any) 
     def slope(number: Any, fraction: float, y: Any, ys: Any, slopes: Any) -> Any:
         t = system.t0 + (number.astype(float) + fraction) * step
 
-        def history(s: Any) -> Any:
-            s = jnp.asarray(s)
-            place = (s - system.t0) / step
-            row = jnp.clip(jnp.floor(place).astype(int), 0, jnp.maximum(number - 1, 0))
-            u = (place - row.astype(float))[..., None]
-            one, two = ys[row], ys[row + 1]
-            bend = (1 - u) * slopes[row] - u * slopes[row + 1]
-            weight = u * u * (3 - 2 * u)
-            late = (1 - weight) * one + weight * two + step * u * (1 - u) * bend
-            late = jnp.where(number == 0, y0 + (s - system.t0)[..., None] * slopes[0], late)
-            past = system.initial_history(jnp.minimum(s, system.t0), system.args)
-            return jnp.where((s < system.t0)[..., None], past, late)
-
+        history = HermiteHistory(system, step, number, ys, slopes)
         found, indicators = _blended(system, t, y, history, widths)
         out = ((y <= lower) & (found < 0)) | ((y >= upper) & (found > 0))
         return jnp.where(out, 0.0, found), indicators

@@ -4,9 +4,10 @@
 Report 243, Manchester Centre for Computational Mathematics, 1994. Its problems and their letters
 are written from memory: a problem with `exact` is verified by substitution
 (`tests/dde/test_systems.py`), so it is correct whatever its name there; equations and numbers of
-the others (C1 to C4) are not checked against the report. Its neutral problems (E, F) are left out,
-and D2, whose numbers could not be verified. The other systems cite their sources; no citation was
-looked up. The systems with switches or bounds are in `switched_systems.py`.
+the others (C1 to C4) are not checked against the report. D2 and E are left out, as their
+numbers could not be verified. The other systems cite their sources; no citation was
+looked up. The systems with switches or bounds are in `switched_systems.py`, those
+that read the derivative of the past in `neutral_systems.py`.
 """
 
 from __future__ import annotations

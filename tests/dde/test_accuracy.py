@@ -76,5 +76,5 @@ def test_derivatives_are_reproduced(mode):
 
 
 def test_the_suite_leaves_nothing_out_but_the_networks():
-    assert len(SUITE) == 23
+    assert len(SUITE) == 30
     assert all(system.exact or system.reference for system in SUITE)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.dde import switched_systems, systems
+from benchmarks.dde import neutral_systems, switched_systems, systems
 from tests.dde.make_references import DATA, jobs
 from tests.dde.method_of_steps import reference
 
@@ -68,6 +68,36 @@ def test_closed_form_satisfies_the_equation(system):
         assert found.shape == y.shape == (len(system.y0),)
         size = max(1.0, np.abs(y).max(), np.abs(slope).max())
         np.testing.assert_allclose(found, slope, rtol=0, atol=1e-10 * size)
+
+
+class KnownPast:
+    """The closed form as a history with derivatives, by differences; notes what is read."""
+
+    def __init__(self, system):
+        self.system, self.read = system, []
+        self.value = history_of(system)
+
+    def __call__(self, s):
+        self.read.append(float(s))
+        return self.value(float(s))
+
+    def derivative(self, s):
+        return np.tensordot(WEIGHTS, [self(s + h) for h in 1e-3 * POINTS], 1) / 1e-3
+
+
+@pytest.mark.parametrize("system", neutral_systems.SYSTEMS, ids=names)
+def test_closed_form_satisfies_the_neutral_equation(system):
+    """Wherever no difference is across a breaking point."""
+    h, checked = 1e-3, 0
+    breaks = np.array([*system.breaks, system.t0])
+    for t in interior(system, 100, 5 * h):
+        history = KnownPast(system)
+        found = np.asarray(system.rhs(t, system.exact(t), history, system.args))
+        if system.smooth_start or np.ptp(np.searchsorted(breaks, history.read)) == 0:
+            slope = WEIGHTS @ system.exact(t + h * POINTS) / h
+            np.testing.assert_allclose(found, slope, rtol=1e-8, atol=1e-8)
+            checked += 1
+    assert checked > 50
 
 
 @pytest.mark.parametrize("system", KNOWN, ids=names)
