@@ -8,7 +8,7 @@ import math
 import pytest
 
 from benchmarks import dde_gradients
-from benchmarks.dde import systems
+from benchmarks.dde import switched_systems, systems
 from benchmarks.dde.conditioning import condition
 from benchmarks.dde.systems import System, constant
 from benchmarks.dde_accuracy import METHODS, SUITE, WANTED, error_over_tolerance, key, table
@@ -46,6 +46,7 @@ def test_the_condition_of_exponential_growth():
         (systems.LINEAR, "Dopri8", 1e-9),
         (systems.DDETST_D1, "Bosh3", 1e-6),
         (systems.WILLE_BAKER, "Tsit5", 1e-9),
+        (switched_systems.EMPTIED, "Dopri8", 1e-4),  # busy periods shorter than a step
     ],
 )
 def test_errors_are_reproduced(system, method, tolerance):

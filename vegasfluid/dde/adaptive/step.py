@@ -51,6 +51,8 @@ class Trial(NamedTuple):
         error: estimate of the error of the state and of the dense output, shape (n, batch).
         piece: its dense output.
         end: the right-hand side at its end.
+        frees: dy/dt of the bounded components as without bounds, at each stage from its start to
+            its end; shape (stages, bounds, batch).
         fault: the first fault of a stage, an `Outcome`; shape (batch,).
         overshoot: how far beyond its active interval a stage read, at most; shape (batch,).
         converged: whether the iterations over the stages converged, shape (batch,).
@@ -60,6 +62,7 @@ class Trial(NamedTuple):
     error: Float[Array, "n batch"]
     piece: Piece
     end: Evaluation
+    frees: Float[Array, "stages bounds batch"]
     fault: Int32[Array, " batch"]
     overshoot: Float[Array, " batch"]
     converged: Bool[Array, " batch"]
@@ -252,7 +255,9 @@ def completed_step(
         piece = piece._replace(coefficients=moved.at[3].add(-2 * (state - free)))
     none = jnp.full(step.shape, -jnp.inf, step.dtype)
     fault = jnp.zeros(step.shape, jnp.int32)
-    return Trial(state, error, piece, end, fault, none, jnp.ones(step.shape, bool))
+    return Trial(
+        state, error, piece, end, jnp.stack(frees), fault, none, jnp.ones(step.shape, bool)
+    )
 
 
 def dense_output(

@@ -126,8 +126,9 @@ def _missed_crossing(
 ) -> Float[Array, " batch"]:
     """Time after a step's start at which an indicator is negative, though not at the end; else inf.
 
-    It checks all indicators of bounds and guards at the middle, and each bounded component at its
-    turning point. Shape (batch,).
+    It checks all indicators of bounds and guards at the middle, each bounded component at its
+    turning point and, where a component is at a bound, whether it would leave it at a stage. Shape
+    (batch,).
 
     Args:
         problem: the batch.
@@ -154,8 +155,28 @@ def _missed_crossing(
         sides = jnp.array([number, number + len(problem.equation.bounded)])
         rounding = jnp.max(size[sides] * crossings.scale[sides], axis=0)
         missed_at = jnp.where(turns & (outside > rounding), jnp.minimum(missed_at, turn), missed_at)
+        leaves_at = _first_leave(problem, context, trial, number, step, rounding)
+        missed_at = jnp.minimum(missed_at, leaves_at)
     exempt = jnp.any(crossings.wanted[:mode_count], axis=0) | (step <= 64 * problem.time_tolerance)
     return jnp.where(exempt, jnp.inf, missed_at)
+
+
+def _first_leave(
+    problem: Problem, context: StepContext, trial: Trial, number: int, step: Array, rounding: Array
+) -> Float[Array, " batch"]:
+    """Time after a step's start of the first stage at which a component would leave its bound.
+
+    Slopes up to `rounding` do not count, nor those that move it by no more than rounding errors.
+    Infinite where it is at no bound or stays there.
+    """
+    component, at_bound = problem.equation.bounded[number], context.modes.at_bound[number]
+    scale = 64 * jnp.finfo(step.dtype).eps * (1 + jnp.abs(trial.y[component]))
+    least = jnp.maximum(rounding, scale / step)
+    leaves_at = jnp.full_like(step, jnp.inf)
+    for time, free in zip(problem.equation.method.times, trial.frees[1:], strict=True):
+        inward = (at_bound != 0) & (-at_bound * free[number] > least) & (time < 1)
+        leaves_at = jnp.where(inward, jnp.minimum(leaves_at, time * step), leaves_at)
+    return leaves_at
 
 
 def _to_event(
