@@ -174,8 +174,9 @@ def _first_leave(
     least = jnp.maximum(rounding, scale / step)
     leaves_at = jnp.full_like(step, jnp.inf)
     for time, free in zip(problem.equation.method.times, trial.frees[1:], strict=True):
-        inward = (at_bound != 0) & (-at_bound * free[number] > least) & (time < 1)
-        leaves_at = jnp.where(inward, jnp.minimum(leaves_at, time * step), leaves_at)
+        inward = jnp.where(at_bound < 0, free[number], -free[number])
+        leaves = (at_bound != 0) & (inward > least) & (time < 1)
+        leaves_at = jnp.where(leaves, jnp.minimum(leaves_at, time * step), leaves_at)
     return leaves_at
 
 
