@@ -23,6 +23,7 @@ from jax.interpreters import ad, batching, mlir, partial_eval
 from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import Unsupported
 from vegasfluid.lanes.program import Program, cpu_program, gpu_program
+from vegasfluid.lanes.tracing import traced
 from vegasfluid.lanes.varying import differing
 from vegasfluid.parallel import processors
 
@@ -75,16 +76,8 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
 
     def call(*arguments: Any) -> Any:
         """The results of `function` for these arguments, computed by the lane kernel."""
-        leaves, structure = jax.tree.flatten(arguments)
-        results: Any = None
-
-        def flat(*values: Any) -> list[Any]:
-            nonlocal results
-            outputs, results = jax.tree.flatten(function(*jax.tree.unflatten(structure, values)))
-            return outputs
-
-        closed = jax.make_jaxpr(flat)(*leaves)
-        given = [*closed.consts, *leaves]
+        closed, results = traced(function, *arguments)
+        given = [*closed.consts, *jax.tree.leaves(arguments)]
         jaxpr = without_constants(closed)
         outputs = lanes_p.bind(*given, call=Call(jaxpr, (False,) * len(given), None, warn))
         return jax.tree.unflatten(results, outputs)

@@ -25,7 +25,7 @@ class History:
     equations. Here s <= t and lag >= 0. It may be called inside `jax.vmap`, `jax.jit`,
     `jax.checkpoint`, `lax.cond`, `lax.switch`, `lax.scan` and a `lax.fori_loop` of known length. A
     loop is written out: its cost is that of its reads one after the other. It must not be called
-    inside `lax.while_loop` or a function with derivatives of its own (`jax.custom_jvp`).
+    inside `lax.while_loop` or a function with a custom derivative (`jax.custom_jvp`).
 
     Args:
         size: number of components of the state, n.

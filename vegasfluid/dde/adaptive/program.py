@@ -17,6 +17,7 @@ from jaxtyping import Array, PyTree
 from vegasfluid.dde.adaptive.history_reader import HistoryReader
 from vegasfluid.dde.adaptive.reads import read_p, window_p
 from vegasfluid.errors import Unsupported
+from vegasfluid.lanes.tracing import traced
 
 __all__ = ["Program", "traced_program"]
 
@@ -66,16 +67,8 @@ class Program(NamedTuple):
 
 def traced_program(function: Callable[..., PyTree], *examples: PyTree) -> Program:
     """Trace a function of pytrees of arrays; `examples` are such arguments, which may be traced."""
-    leaves, structure = jax.tree.flatten(examples)
-    results: Any = None
-
-    def flat(*values: Any) -> list[Any]:
-        nonlocal results
-        outputs, results = jax.tree.flatten(function(*jax.tree.unflatten(structure, values)))
-        return outputs
-
-    closed = jax.make_jaxpr(flat)(*leaves)
-    return Program(closed.jaxpr, tuple(closed.consts), results)
+    closed, structure = traced(function, *examples)
+    return Program(closed.jaxpr, tuple(closed.consts), structure)
 
 
 def _bodies(equation: Any) -> list[Any]:
@@ -98,11 +91,10 @@ def _reads(jaxpr: Any, derivative: bool) -> bool:
 
 def _run(jaxpr: Any, values: Sequence[Any], reader: HistoryReader | None) -> list[Any]:
     """The results of a traced function for the values of its constants and arguments."""
-    variables = [*jaxpr.constvars, *jaxpr.invars]
     if reader is None or not _reads(jaxpr, derivative=False):
-        without_constants = jaxpr.replace(constvars=[], invars=variables)
-        return core.jaxpr_as_fun(core.ClosedJaxpr(without_constants, ()))(*values)
-    known = dict(zip(variables, values, strict=True))
+        count = len(jaxpr.constvars)
+        return core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, values[:count]))(*values[count:])
+    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], values, strict=True))
 
     def value(atom: Any) -> Any:
         return atom.val if isinstance(atom, core.Literal) else known[atom]

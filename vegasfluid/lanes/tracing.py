@@ -1,0 +1,35 @@
+"""Functions of pytrees, traced to JAX's equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+__all__ = ["traced"]
+
+
+def traced(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any]:
+    """Trace a function of pytrees of arrays.
+
+    Args:
+        function: maps pytrees of arrays to a pytree of arrays; JAX must be able to trace it.
+        examples: arguments of it, which may be traced themselves.
+
+    Returns:
+        The closed jaxpr of the function of all leaves, and the tree of the results.
+
+    >>> closed, structure = traced(lambda pair: {"sum": pair[0] + pair[1]}, (1.0, 2.0))
+    >>> len(closed.jaxpr.invars), structure
+    (2, PyTreeDef({'sum': *}))
+    """
+    leaves, structure = jax.tree.flatten(examples)
+    results: Any = None
+
+    def flat(*values: Any) -> list[Any]:
+        nonlocal results
+        outputs, results = jax.tree.flatten(function(*jax.tree.unflatten(structure, values)))
+        return outputs
+
+    return jax.make_jaxpr(flat)(*leaves), results
