@@ -1,6 +1,6 @@
 """The best setting of several parameters on the fluid model: an objective, within constraints.
 
-Sequential quadratic programming (SciPy's SLSQP) over the logarithms of the parameters, with the
+Sequential quadratic programming (`trust_region`) over the logarithms of the parameters, with the
 exact derivatives of the delay equations. Where RED is tuned many settings are equally good, and the
 one with the smallest queueing delay is taken. Constraints that no setting satisfies are relaxed as
 far as the setting needs that violates them least.
@@ -18,23 +18,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import minimize
 
 from vegasfluid.tuning.constraints import Constraint, Constraints
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, OutputCorrection, Outputs
 from vegasfluid.tuning.objectives import Objective, Rates, ShareRatio
+from vegasfluid.tuning.trust_region import Differentiable, Vector, minimise
 
 __all__ = ["NonlinearProgram", "minimise_delay", "solve_program"]
 
-Vector = Float[np.ndarray, " parameters"]
-"""Logarithms of the parameters, or derivatives by these."""
-Differentiable = Callable[[Vector], tuple[Any, Any]]
-"""A function that returns its value and its derivatives."""
-
-TRUST_RADIUS = 1.5
-"""A search moves at most this far from its start, in logarithms."""
-MAX_REGIONS = 4
-"""Largest number of trust regions, each around the end of the search in the one before."""
 RATIO_TOLERANCE = 0.005
 """Where RED is tuned, tolerance of each ratio, in logarithms."""
 LOSS_WEIGHT = 1000.0
@@ -43,12 +34,12 @@ TOLERANCE = 1e-3
 """A constraint that is violated by less, in logarithms, counts as satisfied."""
 DIFFERENCE = 0.02
 """Step of the finite differences of the gain margin, in logarithms."""
-MAX_ITERATIONS = 25
-"""Largest number of iterations of SLSQP in one trust region."""
+MAX_EVALUATIONS = 50
+"""Largest number of points that one search looks at."""
 FTOL = 1e-6
-"""Change of a loss of one parameter at which SLSQP ends."""
+"""Predicted change of a loss of one parameter at which a search ends."""
 FTOL_SEVERAL = 1e-4
-"""Change of the minimised function of several parameters at which SLSQP ends."""
+"""Predicted change of the minimised function of several parameters at which a search ends."""
 SMALLEST = 1e-12
 """Outputs and gain margins are raised to this before their logarithm is taken."""
 SMALLEST_DELAY = 1e-9
@@ -267,7 +258,7 @@ def local_solution(program: NonlinearProgram, start: Vector) -> Vector:
     solution = solve_continuation(program, x)
     if program.violation(solution)[0] <= TOLERANCE**2:
         return solution
-    least = search_regions(program, program.violation, None, x)
+    least = search(program, program.violation, None, x)
     relaxed = replace(program, constraints=relaxed_constraints(program, least))
     other = solve_continuation(relaxed, least)
     return min((solution, other), key=lambda point: program.violation(point)[0])
@@ -278,7 +269,7 @@ def minimise_delay(program: NonlinearProgram, start: Vector) -> Vector:
 
     The search begins at the logarithms `start`.
     """
-    return search_regions(program, program.log_delay, program.constraint_values, start)
+    return search(program, program.log_delay, program.constraint_values, start)
 
 
 def solve_continuation(program: NonlinearProgram, x: Vector) -> Vector:
@@ -307,7 +298,7 @@ def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> 
     the queueing delay is minimised, with the ratios as constraints, or together with the loss.
     """
     if not program.minimises_delay:
-        return search_regions(
+        return search(
             program, lambda point: program.loss(objective, point), program.constraint_values, x
         )
     if isinstance(objective, ShareRatio):
@@ -319,7 +310,7 @@ def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> 
             sides = [RATIO_TOLERANCE - distances, RATIO_TOLERANCE + distances]
             return np.concatenate([values, *sides]), np.vstack([slopes, -by_x, by_x])
 
-        return search_regions(program, program.log_delay, with_ratios, x)
+        return search(program, program.log_delay, with_ratios, x)
 
     def loss_and_delay(point: Vector) -> tuple[float, Vector]:
         """LOSS_WEIGHT times the loss plus log(delay in s) at a point, and derivatives."""
@@ -327,16 +318,16 @@ def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> 
         delay, delay_slope = program.log_delay(point)
         return LOSS_WEIGHT * loss + delay, LOSS_WEIGHT * loss_slope + delay_slope
 
-    return search_regions(program, loss_and_delay, program.constraint_values, x)
+    return search(program, loss_and_delay, program.constraint_values, x)
 
 
-def search_regions(
+def search(
     program: NonlinearProgram,
     function: Differentiable,
     constraint_values: Differentiable | None,
     x: Vector,
 ) -> Vector:
-    """Minimise a function within trust regions, until a minimum is not at the region's edge.
+    """Minimise a function from an initial point within the program's bounds.
 
     Args:
         program: whose bounds hold.
@@ -344,54 +335,12 @@ def search_regions(
         constraint_values: values that must not be negative, and derivatives; None: no constraints.
         x: initial point, logarithms; (parameters,). The result has the same form.
     """
-    for _ in range(MAX_REGIONS):
-        low, high = np.array(program.bounds).T
-        near, far = np.maximum(low, x - TRUST_RADIUS), np.minimum(high, x + TRUST_RADIUS)
-        minimum = run_slsqp(function, constraint_values, x, list(zip(near, far, strict=True)))
-        at_edge = np.abs(minimum - x) > TRUST_RADIUS - 1e-6
-        x = minimum
-        if not at_edge.any():
-            break
-    return x
-
-
-def run_slsqp(
-    function: Differentiable,
-    constraint_values: Differentiable | None,
-    x: Vector,
-    bounds: list[tuple[float, float]],
-) -> Vector:
-    """Minimise a function by SLSQP within bounds; returns the best point, (parameters,).
-
-    That is the initial point where SLSQP ends at a worse one.
-
-    Args:
-        function: value and derivatives at a point.
-        constraint_values: what must not be negative, and derivatives; None: no constraints.
-        x: initial point.
-        bounds: of each coordinate.
-    """
-    values = constraint_values
-    constrained = values is not None and len(values(x)[0]) > 0
-    constraints = (
-        [{"type": "ineq", "fun": lambda at: values(at)[0], "jac": lambda at: values(at)[1]}]
-        if values is not None and constrained
-        else []
-    )
-    result = minimize(
+    return minimise(
         function,
+        constraint_values,
         x,
-        jac=True,
-        method="SLSQP",
-        bounds=bounds,
-        constraints=constraints,
-        options={"maxiter": MAX_ITERATIONS, "ftol": FTOL if len(x) == 1 else FTOL_SEVERAL},
+        program.bounds,
+        max_evaluations=MAX_EVALUATIONS,
+        ftol=FTOL if len(x) == 1 else FTOL_SEVERAL,
+        tolerance=TOLERANCE,
     )
-    end = np.clip(result.x, *np.array(bounds).T)
-
-    def merit(point: Vector) -> tuple[float, float]:
-        """Merit of a point, the less the better: excess violation, then the function."""
-        worst = -float(np.min(values(point)[0])) if values is not None and constrained else 0.0
-        return max(worst - TOLERANCE, 0.0), function(point)[0]
-
-    return min((end, x), key=merit)

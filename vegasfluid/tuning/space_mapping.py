@@ -175,7 +175,7 @@ class _SpaceMapping:
         """
         first = values = self.settable(solve_program(self.program, *starts))
         trials: list[_Trial] = []
-        correction = None
+        correction, radius = None, TRUST_RADIUS
         for index in range(MAX_MEASUREMENTS):
             network, x = with_values(self.network, self.parameters, values), np.log(values)
             measured = self.measure(network)
@@ -186,14 +186,15 @@ class _SpaceMapping:
                 correction = correction.updated(x, offset)
             merit = self.merit(measured, x)
             trials.append(_Trial(merit, index, network, measured, x, correction))
+            best = min(trials, key=lambda trial: trial[:2])
+            radius = TRUST_RADIUS if best.index == index else radius / 2
             corrected = replace(
                 self.program,
                 correction=correction,
-                constraints=self.tightened(measured),
-                trust_radius=TRUST_RADIUS,
+                constraints=self.tightened(best.measurement),
+                trust_radius=radius,
             )
-            values = self.settable(solve_program(corrected, x))
-            best = min(trials, key=lambda trial: trial[:2])
+            values = self.settable(solve_program(corrected, best.x))
             unchanged = np.max(np.abs(np.log(values) - x)) < XTOL
             if unchanged or index - best.index == PATIENCE:
                 break
