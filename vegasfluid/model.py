@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from vegasfluid.errors import InvalidInput
@@ -47,6 +47,18 @@ class Model(Value):
         super().__post_init__()
         require_ordered(self, "warmup", "duration", strict=True)
         check_starts(self.network, self.duration)
+
+    def with_times(self, duration: float | None, warmup: float | None) -> Model:
+        """A copy with another duration or warm-up, s; None: as it is.
+
+        Raises:
+            InvalidInput: for times that a model cannot have.
+        """
+        return replace(
+            self,
+            duration=self.duration if duration is None else duration,
+            warmup=self.warmup if warmup is None else warmup,
+        )
 
 
 def check_starts(network: Network, until: float) -> None:

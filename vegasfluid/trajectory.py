@@ -214,6 +214,7 @@ def make_trajectory(
             "flow_class": names,
             "link": link_names(network, columns),
             "count": ("flow_class", counts),
+            "control": ("flow_class", [flows.law.name for flows in network.flows.values()]),
             "class_of_flow": ("flow", np.repeat(names, counts)),
         },
         attrs={"vegasfluid_version": package_version(), **attributes},

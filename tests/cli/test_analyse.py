@@ -133,7 +133,7 @@ def test_vegas_alone_is_reported_as_a_set_of_equilibria(capsys, tmp_path):
 
 def test_a_picture(tmp_path):
     picture = tmp_path / "charts.png"
-    assert run_app(["analyse", NETWORK_2, "--plot", str(picture)]) == 0
+    assert run_app(["analyze", NETWORK_2, "--plot", str(picture)]) == 0  # the other spelling
     assert picture.stat().st_size > 10_000
 
 

@@ -39,3 +39,31 @@ def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
     two = SMALL.replace('law = { name = "reno" }', 'law = { name = "vegas" }')
     path = written(tmp_path, two)
     refused(run("recommend", path), "tune must be given: one of reno, vegas")
+
+
+def test_the_next_step_repeats_the_options_that_were_given(run, small):
+    """Without them it would find and write another setting."""
+    status, out, err = run(
+        "recommend", small, "--runs", "3", "--seed", "5", "--until", "15", "--max-drop-share", "0.5"
+    )
+    assert (status, err) == (0, "")
+    given = "--max-drop-share 0.5 --runs 3 --until 15.0 --seed 5"
+    assert f"Next: vegasfluid recommend {small} {given} --out tuned.toml\n" in out
+
+
+def test_a_picture_before_and_after(run, small, tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(
+        "vegasfluid.cli.recommend.save_picture", lambda figure, out: figures.append(figure)
+    )
+    target = tmp_path / "result.png"
+    status, out, err = run("recommend", small, "--runs", "3", "--plot", str(target))
+    assert (status, err) == (0, "")
+    assert f"Written: {target}\n" in out
+    before, after, card = figures[0].axes[:3]
+    assert before.get_title(loc="left").startswith("before (fluid)")
+    assert after.get_title(loc="left").startswith("recommended (fluid)")
+    ends = [[line.get_ydata()[-1] for line in axes.lines] for axes in (before, after)]
+    gaps = [abs(reno - vegas) / reno for reno, vegas in ends]
+    assert gaps[1] < 0.15 < gaps[0]
+    assert card.get_title(loc="left").startswith("vegas (ns2): alpha = ")

@@ -133,6 +133,7 @@ PICTURES = {
     "vegas_chart": lambda: figure_of(plot.vegas_chart({"ten": VegasPoint(0.9, 2.0, 0.0)})),
     "front": lambda: figure_of(plot.front(front())),
     "card": lambda: figure_of(plot.card(recommendation())),
+    "before_and_after": lambda: plot.before_and_after(run(), run(shift=2.0), recommendation()),
 }
 """Every function that draws, by the name of its picture."""
 IN_THE_DARK = ("compare", "fairness_map", "stability_charts", "front", "card", "phase_plane")

@@ -81,3 +81,19 @@ def test_nothing_overlaps_and_nothing_is_cut_off(runs):
         assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
         assert not any(box.overlaps(other) for other in boxes[:i])
     assert all(box.width > figure.bbox.width / 2 for box in boxes[:3])
+
+
+def test_slow_start_does_not_flatten_what_is_measured():
+    """The window is 500 in the first 2.5 s and 20 afterwards: the axis ends near 20."""
+    run = made("fluid")
+    run["cwnd"][:] = np.where(TIMES[:, None] < 2.5, 500.0, 20.0)
+    assert plot.windows(run).get_ylim()[1] == pytest.approx(32.0)
+    assert plot.windows(run.assign_attrs(warmup=0.0)).get_ylim()[1] > 500
+
+
+def test_classes_have_the_colours_of_their_congestion_controls():
+    run = made("fluid").assign_coords(control=("flow_class", ["vegas", "reno"]))
+    colours = [line.get_color() for line in plot.windows(run).lines]
+    assert colours == ["#0072B2", "#D55E00"]
+    older = run.drop_vars("control").assign_coords(flow_class=["reno", "vegas"])
+    assert [line.get_color() for line in plot.windows(older).lines] == colours[::-1]

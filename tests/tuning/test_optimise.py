@@ -148,7 +148,7 @@ def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
         (["--goal", "fair"], "goal: name must be ratio, jain, proportional, worst-flow, or"),
         (["--max-drop-share", "2"], "drop_share must be above 0, and at most 1, but is 2.0."),
         (["--max-delay-ms", "0"], "queueing_delay must be above 0, but is 0.0."),
-        (["--plot", "x.png"], "--plot without --pareto is not supported: only a front is drawn"),
+        (["--plot", "x.txt"], "--plot must be named *.png, *.svg, *.pdf, but is"),
         (["--pareto", "--plot", "x.txt"], "--plot must be named *.png, *.svg, *.pdf, but is"),
         (["--pareto", "--plot", "no/x.png"], "--plot must be in an existing folder, but is"),
     ],

@@ -14,7 +14,7 @@ from vegasfluid.analysis.literature import PublishedValue
 from vegasfluid.analysis.report import AnalysedEquilibrium, Analysis, NearestAlpha, analyse
 from vegasfluid.analysis.simulation_checks import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.cli.next_steps import show_tries
+from vegasfluid.cli.next_steps import show_tries, show_written
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import Unsupported
@@ -72,6 +72,8 @@ def run(
         show(analysis)
         if ratio is not None and analysis.nearest is not None:
             show_tries(TRIES)
+    if not as_json:
+        show_written(plot, certificate)
     return ratio is None or analysis.tuned is None or analysis.fair_alpha is not None
 
 

@@ -7,9 +7,9 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from vegasfluid.cli import options as opts
+from vegasfluid.cli.command_classes import Command, Group
 from vegasfluid.cli.examples import epilog
 from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH, exit_status
 from vegasfluid.cli.terminal import (
@@ -25,31 +25,6 @@ SETTINGS = {"help_option_names": ["--help", "-h"]}
 """Click settings of all commands: -h is short for --help."""
 FRONT_ONLY = "a front has many settings, so none of them is tuned further or written"
 """Reason why --pareto has no --tune-gamma and no --out."""
-NO_CARD = "only a front is drawn; in Python vegasfluid.plot.card draws a recommendation"
-"""Reason why --plot needs --pareto."""
-
-
-class HelpLayout:
-    """Mixin for the help page: flags show no type, and --help is in the last group."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Options of a command in the order of its help page, with this layout applied."""
-        params = super().get_params(ctx)  # type: ignore[misc]
-        for param in params:
-            if getattr(param, "is_flag", False):
-                param.metavar = ""
-            if param.name == "help" and isinstance(self, TyperCommand):
-                param.rich_help_panel = opts.GENERAL
-        return params
-
-
-class Command(HelpLayout, TyperCommand):
-    """A subcommand with this help layout."""
-
-
-class Group(HelpLayout, TyperGroup):
-    """The group of all subcommands with this help layout."""
-
 
 app = typer.Typer(
     name="vegasfluid",
@@ -95,6 +70,7 @@ def check(model: opts.ModelName, as_json: opts.AsJson = False) -> None:
 
 @command("recommend", MAIN)
 def recommend(
+    context: typer.Context,
     model: opts.ModelName,
     tune: opts.Tune = None,
     tune_queue: opts.TuneQueue = False,
@@ -110,9 +86,11 @@ def recommend(
         opts.Target, opts.written("Write the model with the recommended parameters (TOML).")
     ] = None,
     pareto: opts.Pareto = False,
-    plot: Annotated[opts.Target, opts.picture("the Pareto front (needs --pareto)")] = None,
+    plot: Annotated[opts.Target, opts.picture("the result, or the Pareto front")] = None,
     force: opts.Force = False,
     runs: opts.Runs = 10,
+    until: opts.RunUntil = None,
+    warmup: opts.RunWarmup = None,
     seed: opts.Seed = 1,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
@@ -123,20 +101,28 @@ def recommend(
     request = request_from_options(
         goal, ratio, max_delay_ms, max_drop_share, min_utilisation, min_gain_margin
     ) | {"tune": tune or [], "tune_queue": tune_queue, "runs": runs, "seed": seed}
+    request |= {"until": until, "warmup": warmup, "force": force}
     if pareto:
         for name, given in {"--tune-gamma": tune_gamma, "--out": out is not None}.items():
             if given:
                 raise Unsupported("recommend", f"{name} with --pareto", FRONT_ONLY)
         from vegasfluid.cli.pareto import run as run_front
 
-        run_front(model, plot=plot, as_json=as_json, force=force, **request)
+        run_front(model, plot=plot, as_json=as_json, **request)
         raise typer.Exit(DONE)
-    if plot is not None:
-        raise Unsupported("recommend", "--plot without --pareto", NO_CARD)
+    from vegasfluid.cli.next_steps import repeated
     from vegasfluid.cli.recommend import run
 
-    request |= {"tune_gamma": tune_gamma, "force": force}
-    reached = run(model, explain_result=explain, out=out, as_json=as_json, **request)
+    reached = run(
+        model,
+        explain_result=explain,
+        tune_gamma=tune_gamma,
+        out=out,
+        plot=plot,
+        as_json=as_json,
+        command=repeated(context, leave_out=("out", "plot", "force", "explain", "as_json")),
+        **request,
+    )
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
 
 
@@ -151,6 +137,8 @@ def simulate(
     out: Annotated[opts.Target, opts.written("Write the trajectory (netCDF).")] = None,
     plot: Annotated[opts.Target, opts.picture("the trajectory")] = None,
     force: opts.Force = False,
+    until: opts.RunUntil = None,
+    warmup: opts.RunWarmup = None,
     seed: opts.Seed = 1,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
@@ -167,6 +155,8 @@ def simulate(
         assumptions=assumptions,
         out=out,
         plot=plot,
+        until=until,
+        warmup=warmup,
         seed=seed,
         as_json=as_json,
         force=force,
@@ -291,6 +281,30 @@ def analyse(
         force=force,
     )
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
+
+
+@command("plot", MORE)
+def plot(
+    files: opts.SavedFiles,
+    out: Annotated[
+        opts.Target, opts.written("The picture (PNG, SVG, PDF). Default: FILE with .png.")
+    ] = None,
+    metric: opts.SweepMetric = None,
+    plot_over: opts.PlotOver = None,
+    force: opts.Force = False,
+    as_json: opts.AsJson = False,
+) -> None:
+    """Draw a saved run, several on the same axes, or a saved sweep."""
+    from vegasfluid.cli.plot import run
+
+    run(
+        files,
+        out=out,
+        metric=metric,
+        plot_over=tuple(plot_over or ()),
+        as_json=as_json,
+        force=force,
+    )
 
 
 @command("certify", MORE)

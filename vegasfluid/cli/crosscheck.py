@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from vegasfluid import modelfile
@@ -11,7 +10,6 @@ from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.export import operating_points_for
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.crosscheck import Comparison, Crosscheck, own_runs, reference_runs, references
-from vegasfluid.model import Model
 from vegasfluid.quantities import mbps
 from vegasfluid.version import package_version
 
@@ -50,7 +48,7 @@ def run(
         as_json: whether to print one JSON document instead of text.
     """
     chosen = references(against, kernel)
-    model = with_times(modelfile.read_model(name), until, warmup)
+    model = modelfile.read_model(name).with_times(until, warmup)
     seeds = range(seed, seed + runs)
     points = {
         key: operating_points_for(model, reference.format, seed)
@@ -80,15 +78,6 @@ def run(
             show(one)
         console().print(f"\n{INTERVAL}")
     return all(one.worst != "outside" for one in checked.values())
-
-
-def with_times(model: Model, until: float | None, warmup: float | None) -> Model:
-    """The model with other times (s), where given."""
-    return replace(
-        model,
-        duration=model.duration if until is None else until,
-        warmup=model.warmup if warmup is None else warmup,
-    )
 
 
 def show(checked: Crosscheck) -> None:

@@ -67,6 +67,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             "Run the sweep, or resume it.",
         ),
     ),
+    "plot": (
+        _example("plot map.zarr", "The sweep as a picture, map.png."),
+        _example("plot map.zarr --metric utilisation --out use.png", "Another metric."),
+    ),
     "analyse": (
         _example("analyse mine.toml", "Equilibrium, stability and the fair alpha."),
         _example("analyse mine.toml --certificate alpha.json", "Save the proof of the fair alpha."),

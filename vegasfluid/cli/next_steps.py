@@ -5,12 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from vegasfluid.cli.output import console
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Network
 
-__all__ = ["after_check", "after_export", "after_recommend", "show_next", "show_tries"]
+__all__ = ["after_check", "after_export", "after_recommend", "repeated", "show_next", "show_tries"]
+__all__ += ["show_written"]
 
 RUNNERS = {
     "linux": "sh {} lists its parts, one for each host and router.",
@@ -49,16 +53,51 @@ def after_check(name: str, network: Network) -> str:
     return f"vegasfluid {command} {shlex.quote(name)}"
 
 
-def after_recommend(name: str, out: Path | None, systems: Collection[str]) -> list[str]:
+def repeated(context: typer.Context, leave_out: Collection[str] = ()) -> str:
+    """The command line of a command, with the options that the user gave.
+
+    Args:
+        context: of the command.
+        leave_out: names of parameters that are left out, such as `out` for `--out`.
+    """
+    words = ["vegasfluid", str(context.info_name)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        source = context.get_parameter_source(name)
+        if name in leave_out or source is None or source.name != "COMMANDLINE":
+            continue
+        words += words_of(parameter, context.params[name])
+    return shlex.join(words)
+
+
+def words_of(parameter: Any, value: Any) -> list[str]:
+    """Words of a command line that give a Click parameter this value."""
+    if parameter.param_type_name == "argument":
+        return [str(value)]
+    option = max(parameter.opts, key=len)
+    if parameter.is_flag:
+        return [option]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [word for one in values for word in (option, str(one))]
+
+
+def show_written(*files: Path | None) -> None:
+    """Print the name of each file that was written; None: no such file was asked for."""
+    for file in files:
+        if file is not None:
+            console().print(f"Written: {file}", soft_wrap=True)
+
+
+def after_recommend(command: str, out: Path | None, systems: Collection[str]) -> list[str]:
     """Commands that save a recommendation and export it to the most common system.
 
     Args:
-        name: the model.
+        command: the command line that computed it, without output files.
         out: file to which the result was saved; None: not saved.
         systems: systems that have equivalent settings.
     """
     file = "tuned.toml" if out is None else shlex.quote(str(out))
-    keep = [f"vegasfluid recommend {shlex.quote(name)} --out {file}"] if out is None else []
+    keep = [f"{command} --out {file}"] if out is None else []
     for system in RUNNERS:
         if system in systems:
             return [*keep, f"vegasfluid export {file} --format {system}"]

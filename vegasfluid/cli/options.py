@@ -47,9 +47,11 @@ __all__ = [
     "RunUntil",
     "RunWarmup",
     "Runs",
+    "SavedFiles",
     "Scheduler",
     "Seed",
     "Seeds",
+    "SweepMetric",
     "System",
     "SystemName",
     "Target",
@@ -124,6 +126,10 @@ BundledName = Annotated[
     typer.Argument(
         metavar="NAME", help="Built-in model to show or copy.", autocompletion=completion.bundled
     ),
+]
+SavedFiles = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...", help="Trajectories (.nc), or the store of a sweep (.zarr)."),
 ]
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Certificate (JSON).")]
 Over = Annotated[
@@ -317,6 +323,10 @@ Force = Annotated[
     bool, option("--force", panel=RESULTS, help="Replace files that vegasfluid did not write.")
 ]
 Metric = Annotated[str, option(panel=RESULTS, metavar="NAME", help="Metric to plot.")]
+SweepMetric = Annotated[
+    str | None,
+    option("--metric", panel=RESULTS, metavar="NAME", help="Metric of a sweep. Default: ratio."),
+]
 PlotOver = Annotated[
     list[str] | None,
     option(panel=RESULTS, metavar="NAME", help="Dimension of a plot axis; up to two."),

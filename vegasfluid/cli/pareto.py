@@ -7,6 +7,7 @@ from typing import Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.next_steps import show_written
 from vegasfluid.cli.output import console, plain, print_json, progress, table
 from vegasfluid.cli.request import single_class
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
@@ -18,18 +19,27 @@ __all__ = ["run"]
 
 
 def run(
-    name: str, *, plot: Path | None, as_json: bool, force: bool = False, **request: Any
+    name: str,
+    *,
+    plot: Path | None,
+    until: float | None,
+    warmup: float | None,
+    as_json: bool,
+    force: bool = False,
+    **request: Any,
 ) -> None:
     """Compute the Pareto front of a model, print it and plot it.
 
     Args:
         name: path of a model file, or name of a built-in model.
         plot: picture to write; None: none.
+        until: simulated time, s; None: that of the model.
+        warmup: warm-up, s; None: that of the model.
         as_json: whether to print JSON.
         force: whether a picture that vegasfluid has not written is replaced.
         request: further arguments of `pareto_front`.
     """
-    model = modelfile.read_model(name)
+    model = modelfile.read_model(name).with_times(until, warmup)
     request["tune"] = single_class(request["tune"], "with --pareto")
     check_target("recommend", "--plot", plot, PICTURES, model=name, force=force)
     keep_compiled_equations()
@@ -47,6 +57,7 @@ def run(
         print_json(head | {"front": points, "plot": None if plot is None else str(plot)})
     else:
         show(model, front)
+        show_written(plot)
 
 
 def show(model: Model, front: Front) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries
+from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries, show_written
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.request import single_class
 from vegasfluid.cli.robustness import recommend_over_ranges, show_robustness
-from vegasfluid.cli.targets import check_target
+from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import Unsupported
 from vegasfluid.model import Model
 from vegasfluid.network import Network
@@ -59,7 +59,11 @@ def run(
     seed: int,
     explain_result: bool,
     out: Path | None,
+    plot: Path | None,
+    until: float | None,
+    warmup: float | None,
     as_json: bool,
+    command: str,
     force: bool = False,
     **request: Any,
 ) -> bool:
@@ -71,13 +75,19 @@ def run(
         seed: first of their seeds.
         explain_result: whether to explain the result.
         out: file for the model with the recommended parameters; None: none.
+        plot: picture of the result; None: none.
+        until: simulated time, s; None: that of the model.
+        warmup: warm-up, s; None: that of the model.
         as_json: whether to print JSON.
+        command: the command line that repeats the search, for the hint on what to do next.
         force: whether a file that vegasfluid has not written is replaced.
         request: further arguments of `recommend`: `tune`, `ratio`, `objective`, `constraints`,
             `tune_gamma`.
     """
     check_target("recommend", "--out", out, (".toml",), model=name, force=force)
-    model = modelfile.read_model(name)
+    check_target("recommend", "--plot", plot, PICTURES, model=name, force=force)
+    given = modelfile.read_model(name)
+    model = given.with_times(until, warmup)
     solve, request = solver_and_request(model, request)
     keep_compiled_equations()
     trial = {"until": model.duration, "warmup": model.warmup, "runs": runs, "seed": seed}
@@ -90,13 +100,16 @@ def run(
 
             why = {name: explain(part, **trial, report=report) for name, part in parts.items()}
     if out is not None:
-        save_model(replace(model, network=result.network), out)
+        save_model(replace(given, network=result.network), out)
+    if plot is not None:
+        draw(model, result.network, list(parts.values()), plot)
     if as_json:
         head = {"model": name, "version": package_version()}
         print_json(head | result.as_json() | explanations(why))
     else:
         show_all(model, parts, why)
-        show_further_steps(name, out, parts)
+        show_written(out, plot)
+        show_further_steps(command, out, parts)
     return result.reached
 
 
@@ -106,22 +119,41 @@ def save_model(model: Model, out: Path) -> None:
     write_text(out, f"{head}\n{modelfile.dumps(model)}")
 
 
-def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommendation]) -> None:
+def draw(
+    model: Model, tuned: Network, recommendations: Sequence[Recommendation], target: Path
+) -> None:
+    """Save a picture of the model and of its tuned network, by the fluid model, and of the results.
+
+    Args:
+        model: as it was given, with the times of the runs.
+        tuned: with the recommended parameters.
+        recommendations: one for each tuned class.
+        target: the picture.
+    """
+    from vegasfluid.fluid import simulate_fluid
+    from vegasfluid.plot import before_and_after
+
+    before, after = (
+        simulate_fluid(network, model.duration, warmup=model.warmup)
+        for network in (model.network, tuned)
+    )
+    save_picture(before_and_after(before, after, *recommendations), target)
+
+
+def show_further_steps(command: str, out: Path | None, parts: Mapping[str, Recommendation]) -> None:
     """Print commands to continue with, or suggestions if a class missed its goal.
 
     Args:
-        name: the model on the command line.
+        command: the command line that repeats the search.
         out: file to which the result was saved; None: not saved.
         parts: recommendation for each tuned class.
     """
-    if out is not None:
-        console().print(f"Written: {out}", soft_wrap=True)
     for result in parts.values():
         if not result.reached:
             show_tries(suggestions(result))
             return
     systems = set.intersection(*(set(result.settings) for result in parts.values()))
-    show_next(*after_recommend(name, out, systems))
+    show_next(*after_recommend(command, out, systems))
 
 
 def suggestions(result: Recommendation) -> list[str]:

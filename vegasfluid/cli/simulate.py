@@ -10,6 +10,7 @@ import xarray as xr
 
 from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
+from vegasfluid.cli.next_steps import show_written
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.disagreement import compare, run_means
@@ -29,6 +30,8 @@ def run(
     assumptions: Assumptions,
     out: Path | None,
     plot: Path | None,
+    until: float | None,
+    warmup: float | None,
     seed: int,
     as_json: bool,
     force: bool = False,
@@ -40,6 +43,8 @@ def run(
         assumptions: what the fluid models assume.
         out: netCDF file for the first trajectory; None: none.
         plot: picture of the trajectories; None: none.
+        until: simulated time, s; None: that of the model.
+        warmup: warm-up, s; None: that of the model.
         seed: seed of a packet run.
         as_json: whether to print one JSON document instead of text.
         force: whether files that vegasfluid has not written are replaced.
@@ -47,7 +52,7 @@ def run(
     """
     check_target("simulate", "--out", out, (".nc",), model=name, force=force)
     check_target("simulate", "--plot", plot, PICTURES, model=name, force=force)
-    model = modelfile.read_model(name)
+    model = modelfile.read_model(name).with_times(until, warmup)
     runs, documents = [], []
     for number, engine in enumerate(engines):
         trajectory, document = simulate_timed(model, name, engine, assumptions, seed)
@@ -67,6 +72,7 @@ def run(
         show(model, document)
     for sentence in differences:
         console().print(f"Engines disagree: {sentence}")
+    show_written(out, plot)
 
 
 def engine_differences(model: Model, documents: list[dict[str, Any]]) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
+from vegasfluid.cli.next_steps import show_written
 from vegasfluid.cli.output import console, print_json, progress
 from vegasfluid.cli.sweep_progress import show_progress
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
@@ -106,6 +107,8 @@ def run(
         )
     write_outputs(outputs)
     show(outputs.out, reached, time.perf_counter() - begin, as_json)
+    if not as_json:
+        show_written(outputs.to, outputs.plot)
     if reached.failed == reached.points:
         raise all_failed(outputs.out)
 

@@ -1,3 +1,4 @@
+from .before_and_after import before_and_after as before_and_after
 from .explorer import Explorer as Explorer
 from .explorer import explore as explore
 from .pareto import front as front

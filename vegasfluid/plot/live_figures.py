@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
-from vegasfluid.plot.style import FAINT, colour, ground, settings
+from vegasfluid.plot.style import FAINT, colour, control_colours, ground, settings
 from vegasfluid.plot.sweep_maps import fairness_map
 from vegasfluid.trajectory import Recording, class_means, link_names
 
@@ -84,11 +84,15 @@ class RunPanels:
         self._measured = run.times >= warmup
         windows, queues = axes
         classes, links = list(run.network.flows), link_names(run.network, columns(run))
+        averages = [f"{link} (average)" for link in links]
         averaged = run.links["avg_queue"].max(axis=0) > 0
+        controls = [flows.law.name for flows in run.network.flows.values()]
         self._lines = {
-            "cwnd": lines(windows, run, classes, 0),
-            "queue": lines(queues, run, links, 2),
-            "avg_queue": lines(queues, run, [f"{link} (average)" for link in links], 3, averaged),
+            "cwnd": lines(windows, run, classes, control_colours(controls)),
+            "queue": lines(queues, run, links, [colour(2 + i) for i in range(len(links))]),
+            "avg_queue": lines(
+                queues, run, averages, [colour(3 + i) for i in range(len(links))], averaged
+            ),
         }
         for ax, title in zip(axes, ("window per flow, packets", "queue, packets"), strict=True):
             ax.set_title(title)
@@ -139,7 +143,7 @@ def columns(run: Recording) -> int:
 
 
 def lines(
-    axes: Axes, run: Recording, names: Sequence[str], first: int, wanted: Any = None
+    axes: Axes, run: Recording, names: Sequence[str], colours: Sequence[str], wanted: Any = None
 ) -> list[Any]:
     """Add a line at zero with a legend entry to the axes for each name, and return the lines.
 
@@ -147,7 +151,7 @@ def lines(
         axes: axes to draw on.
         run: a run with the sample times.
         names: names for the legend, one for each line.
-        first: number of the colour of the first line.
+        colours: one for each line.
         wanted: whether to draw each line, dashed; None: draw all, solid.
 
     Returns:
@@ -155,7 +159,7 @@ def lines(
     """
     drawn: list[Any] = []
     for number, name in enumerate(names):
-        style: dict[str, Any] = {"color": colour(first + number), "linewidth": 1.4}
+        style: dict[str, Any] = {"color": colours[number], "linewidth": 1.4}
         if wanted is not None:
             style |= {"linestyle": "--", "linewidth": 0.9}
         shown = wanted is None or wanted[number]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 from matplotlib.transforms import Bbox
 
 from vegasfluid.plot.style import colour, ground, new_axes, styled
@@ -58,8 +59,10 @@ def card(recommendation: Recommendation, ax: Axes | None = None) -> Axes:
     axes.set_yticks([0, 1], ["recommended", "before"])
     axes.set_ylim(*VERTICAL_RANGE)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
     axes.margins(x=0.15)
+    axes.xaxis.set_major_formatter("{x:g}")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_minor_formatter("{x:g}" if high < 10 * low else NullFormatter())
     axes.xaxis.set_ticks_position("top")
     axes.xaxis.set_label_position("top")
     axes.set_xlabel(

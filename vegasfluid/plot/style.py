@@ -6,7 +6,7 @@ readers can distinguish. In the dark theme the bright ones come first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -23,6 +23,7 @@ __all__ = [
     "FAINT",
     "LINES",
     "colour",
+    "control_colours",
     "figure_of",
     "ground",
     "new_axes",
@@ -45,6 +46,8 @@ CYCLES = {
     "dark": ("#56B4E9", "#E69F00", "#009E73", "#FFFFFF", "#CC79A7", "#D55E00", "#F0E442"),
 }
 """Line colours by theme, in order of use."""
+CONTROLS = ("vegas", "reno", "cubic")
+"""Congestion controls in the order of their colours."""
 GROUND = {"light": ("white", "black"), "dark": ("#161616", "#E6E6E6")}
 """Background and foreground colours by theme."""
 PAINTED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
@@ -81,6 +84,23 @@ def colour(number: int) -> str:
     """Colour of the present theme by number from 0, as `#RRGGBB`; after the last, they repeat."""
     cycle = CYCLES[current_theme.get()]
     return cycle[number % len(cycle)]
+
+
+def control_colours(controls: Sequence[str]) -> list[str]:
+    """Colours of flow classes by their congestion controls, the same in all plots of a theme.
+
+    Vegas is blue, Reno orange, CUBIC green. A class whose colour another one before it has gets the
+    first that none has, as do other congestion controls.
+
+    >>> control_colours(["reno", "vegas", "vegas"]) == [colour(1), colour(0), colour(2)]
+    True
+    """
+    taken: list[int] = []
+    for control in controls:
+        own = CONTROLS.index(control) if control in CONTROLS else None
+        free = (number for number in range(len(controls) + len(CONTROLS)) if number not in taken)
+        taken.append(next(free) if own is None or own in taken else own)
+    return [colour(number) for number in taken]
 
 
 def ground() -> tuple[str, str]:

@@ -10,9 +10,18 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.plot.style import FAINT, LINES, colour, figure_of, new_axes, styled
+from vegasfluid.plot.style import (
+    FAINT,
+    LINES,
+    colour,
+    control_colours,
+    figure_of,
+    new_axes,
+    styled,
+)
 from vegasfluid.trajectory import ENGINES
 
 __all__ = ["compare", "drops", "goodputs", "queues", "run_label", "trajectory", "windows"]
@@ -23,6 +32,8 @@ PANEL = (7.0, 3.2)
 """Size of a new figure with one panel, inches."""
 INTERVALS = 60
 """Number of intervals of a run over which drops are averaged to a probability; chosen."""
+CLIPPED = 1.6
+"""Height of an axis, relative to the largest value after the warm-up, if slow start is higher."""
 
 DrawRun = Callable[[Axes, xr.Dataset, str, str], None]
 """Function that draws a run on axes, with a line style and a suffix for the legend."""
@@ -180,8 +191,26 @@ def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None
     axes.grid(True, alpha=FAINT)
     warmup = max(float(run.attrs.get("warmup", 0)) for run in runs)
     if warmup > 0:
+        clip_warmup(axes, warmup)
         axes.axvspan(0, warmup, color="0.5", alpha=0.12, linewidth=0)
     return axes
+
+
+def clip_warmup(axes: Axes, warmup: float) -> None:
+    """End the vertical axis near the largest value after the warm-up (s), if slow start is higher.
+
+    Otherwise all that is measured would be a flat line below one peak.
+    """
+    curves = [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in axes.lines]
+    for steps in axes.patches:
+        if isinstance(steps, StepPatch):
+            values, bounds, _ = steps.get_data()
+            curves.append((np.asarray(bounds)[1:], np.asarray(values)))
+    later = [values[times > warmup] for times, values in curves]
+    highest = max((float(np.nanmax(values)) for values in later if values.size), default=0.0)
+    peak = max((float(np.nanmax(values)) for _, values in curves if values.size), default=0.0)
+    if highest > 0 and peak > CLIPPED * highest:
+        axes.set_ylim(top=CLIPPED * highest)
 
 
 def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
@@ -189,13 +218,15 @@ def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
     For the density model also its standard deviation, as a band. `suffix` ends names in the legend.
     """
+    colours = class_colours(run)
     for i, flow_class in enumerate(run["flow_class"].values):
         cwnd = run["cwnd"].isel(flow_class=i)
-        axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", **line_style(i))
+        hue = colours[i]
+        axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", color=hue, linewidth=1.2)
         if run.attrs.get("engine") == "density":
             deviation = run["cwnd_spread"].isel(flow_class=i)
             edges = np.maximum(cwnd - deviation, 0), cwnd + deviation
-            axes.fill_between(run["time"], *edges, color=colour(i), alpha=0.15, linewidth=0)
+            axes.fill_between(run["time"], *edges, color=hue, alpha=0.15, linewidth=0)
 
 
 def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
@@ -233,11 +264,18 @@ def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
     `line` is the line style; `suffix` ends names in the legend.
     """
-    times = run["time"].values
+    times, colours = run["time"].values, class_colours(run)
     middles = (times[1:] + times[:-1]) / 2
     for i, flow_class in enumerate(run["flow_class"].values):
         rate = np.diff(run["delivered"].isel(flow_class=i)) / np.diff(times)
-        axes.plot(middles, rate, line, label=f"{flow_class}{suffix}", **line_style(i))
+        style = {"color": colours[i], "linewidth": 1.2}
+        axes.plot(middles, rate, line, label=f"{flow_class}{suffix}", **style)
+
+
+def class_colours(run: xr.Dataset) -> list[str]:
+    """Colour of each flow class of a run by its congestion control; by order in older files."""
+    names = run["control"] if "control" in run.coords else run["flow_class"]
+    return control_colours([str(name) for name in names.values])
 
 
 def line_style(number: int, width: float = 1.2) -> dict[str, Any]:

@@ -1,0 +1,99 @@
+"""`vegasfluid plot`: a saved run or sweep as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vegasfluid.cli.next_steps import show_written
+from vegasfluid.cli.output import print_json
+from vegasfluid.cli.targets import PICTURES, check_target, save_picture
+from vegasfluid.errors import InvalidInput, Unsupported
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+__all__ = ["run"]
+
+SAVED = "a trajectory (.nc, from simulate --out) or the store of a sweep (.zarr)"
+"""What can be drawn."""
+
+
+def run(
+    files: list[Path],
+    *,
+    out: Path | None,
+    metric: str | None,
+    plot_over: tuple[str, ...],
+    as_json: bool,
+    force: bool,
+) -> None:
+    """Draw saved trajectories on the same axes, or a saved sweep, and write the picture.
+
+    Args:
+        files: netCDF files of trajectories, or one Zarr store of a sweep.
+        out: the picture; None: the first file's name with the ending `.png`.
+        metric: of a sweep; None: the ratio.
+        plot_over: up to two dimensions of a sweep for the axes; empty: chosen.
+        as_json: whether to print one JSON document instead of text.
+        force: whether a file that vegasfluid has not written is replaced.
+
+    Raises:
+        InvalidInput: for files that are missing or something else, or an option of the other kind.
+    """
+    out = files[0].with_suffix(".png") if out is None else out
+    check_target("plot", "--out", out, PICTURES, force=force)
+    missing = [file for file in files if not file.exists()]
+    if missing:
+        raise InvalidInput("plot", "FILE", SAVED, str(missing[0]))
+    if any(file.is_dir() for file in files):
+        figure = draw_sweep(files, metric, plot_over)
+    else:
+        figure = draw_runs(files, metric, plot_over)
+    save_picture(figure, out)
+    if as_json:
+        print_json({"files": [str(file) for file in files], "plot": str(out)})
+    else:
+        show_written(out)
+
+
+def draw_sweep(files: list[Path], metric: str | None, plot_over: tuple[str, ...]) -> Figure:
+    """Figure of a metric of the one sweep in `files`; see `run` for the arguments."""
+    from vegasfluid.plot import sweep_panels
+    from vegasfluid.sweep import open_sweep
+
+    if len(files) > 1:
+        raise Unsupported("plot", "a sweep with other files", "each sweep has a picture by itself")
+    return sweep_panels(open_sweep(files[0]), metric or "ratio", plot_over)
+
+
+def draw_runs(files: list[Path], metric: str | None, plot_over: tuple[str, ...]) -> Figure:
+    """Figure of the trajectories in `files`, which have no metric and no dimensions to choose."""
+    from vegasfluid.plot import compare
+
+    for option, given in {"--metric": metric, "--plot-over": plot_over}.items():
+        if given:
+            raise Unsupported("plot", f"{option} with a trajectory", "it is for sweeps")
+    runs = [read_run(file) for file in files]
+    if len(runs) > 1:
+        runs = [run.assign_attrs(label=file.stem) for run, file in zip(runs, files, strict=True)]
+    return compare(*runs)
+
+
+def read_run(file: Path) -> xr.Dataset:
+    """The trajectory in a netCDF file.
+
+    Raises:
+        InvalidInput: for a file that is something else.
+    """
+    import xarray as xr
+
+    try:
+        with xr.open_dataset(file, engine="h5netcdf") as saved:
+            run = saved.load()
+    except (OSError, ValueError, KeyError):
+        raise InvalidInput("plot", "FILE", SAVED, str(file)) from None
+    if not {"cwnd", "queue", "delivered"} <= set(run.variables):
+        raise InvalidInput("plot", "FILE", SAVED, str(file))
+    return run
