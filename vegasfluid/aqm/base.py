@@ -71,7 +71,11 @@ class AdmissionRule:
             variate; a rule that uses it sets `queue.uniform_used = 1`. `queue.relative_size`: size
             of the arriving packet relative to a data packet. `queue.waiting_size`: total size of
             the waiting packets, where the buffer is measured in bytes. `queue.ect`: whether the
-            packet is ECN-capable (RFC 3168). `queue.now`: time, ps.
+            packet is ECN-capable (RFC 3168). `queue.now`: time, ps. `queue.free`: when the link
+            will have sent, or has sent, all packets before this one, ps; it does not change
+            between two arrivals, so a rule can make up for what a timer would have done meanwhile.
+            `queue.service`: transmission time of a data packet, ps. `queue.count`: what the rule
+            counts since the last drop; a drop at a full buffer sets it to 0.
         state: fields of the record that the rule adds to those of
             `vegasfluid.packet.records.LINK`, with their initial values.
     """
@@ -191,6 +195,27 @@ class QueueDiscipline(Value):
         Returns:
             A tuple such as `state.aqm_state`, each field in its unit per second.
         """
+
+    def relaxation_rate(self, capacity: Real) -> Real:
+        """Fastest rate, 1/s, at which the AQM state approaches its equilibrium at a constant queue.
+
+        The solver's steps resolve it; 0: nothing to resolve. By default that of an average with one
+        sample per packet time, -C ln(1 - `average_weight`).
+
+        Args:
+            capacity: C, packets/s.
+        """
+        return -smooth.log1p(-self.average_weight) * capacity
+
+    def average_queue(self, aqm_state: Any) -> Real:
+        """The discipline's average of the queue, packets, which results report as `avg_queue`.
+
+        A discipline without an average overrides this with 0.
+
+        Args:
+            aqm_state: a state such as `init` returns; fields may be arrays.
+        """
+        return aqm_state.avg_queue
 
     def clip(self, aqm_state: Any, buffer: Real) -> Any:
         """An AQM state of the fluid model clipped to its domain: an average from 0 to `buffer`.

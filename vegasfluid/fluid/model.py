@@ -97,7 +97,7 @@ class FluidModel:
         return replace(self, parameters=as_floats(self.parameters))
 
     def time_grid(self, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
-        """Sample times, and a solver step (s) that resolves delays, queues and averages.
+        """Sample times, and a solver step (s) that resolves delays, queues and AQM states.
 
         Args:
             until: end of the run, s.
@@ -107,10 +107,10 @@ class FluidModel:
             InvalidInput: if a number that limits the step is traced.
         """
         queues, bounds = self.parameters.queues, self.parameters.delay_bounds
-        weights = [aqm.average_weight for aqm in self.parameters.aqm]
-        limits = (queues.capacity, queues.buffer, *bounds, *weights)
+        rates = [aqm.relaxation_rate(1.0) for aqm in self.parameters.aqm]
+        limits = (queues.capacity, queues.buffer, *bounds, *rates)
         if any(isinstance(value, Tracer) for value in limits):
-            allowed = "given where capacities, buffers, delays or averaging weights are traced"
+            allowed = "given where capacities, buffers, delays or rates of the AQM are traced"
             raise InvalidInput("FluidModel", "grid", allowed, None)
         shortest, longest = float(bounds.shortest), float(bounds.longest)
         links = zip(queues.capacity, queues.buffer, self.parameters.aqm, strict=True)

@@ -88,10 +88,12 @@ def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str
     """
     counters = link_counters(state, field)
     waiting = state.queue / queued_packet_size(times, state, counters, field)
+    disciplines = zip(field.parameters.aqm, state.aqm_states, strict=True)
+    averages = [aqm.average_queue(part) for aqm, part in disciplines]
     return counters | {
         "queue": waiting,
         "backlog": state.queue,
-        "avg_queue": np.stack([part.avg_queue for part in state.aqm_states], axis=-1),
+        "avg_queue": np.stack(averages, axis=-1),
         "marked": marked(state, field) @ flows_by_queue(field),
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -31,7 +30,7 @@ TRANSIENT_PART = 40
 SLACK = 0.99
 """Step over its largest allowed value (chosen; a margin for rounding)."""
 AVERAGING_STEPS = 1.5
-"""Longest step in time constants of RED's average (the method is stable up to 2.78)."""
+"""Longest step in time constants of an AQM's state (the method is stable up to 2.78)."""
 FILLING = 0.5
 """Longest step over the time in which a link sends a full buffer (chosen)."""
 SHARED_ROWS, ROWS_FACTOR = 4096, 16
@@ -100,7 +99,7 @@ def mean_field_step(shortest: float, links: Links) -> float:
     """Length of the solver's steps for the mean model, s.
 
     It is no longer than the shortest delay (the solver reads finished steps only), and short
-    relative to the averaging time of each AQM and the filling time of each buffer.
+    relative to the time constant of each AQM and the filling time of each buffer.
 
     Args:
         shortest: shortest delay, s.
@@ -120,16 +119,16 @@ def density_step(step: float, shortest: float) -> float:
 
 
 def link_limits(links: Links) -> list[float]:
-    """Upper limits of the solver's step, s, by links: buffers to fill, averages to follow.
+    """Upper limits of the solver's step, s, by links: buffers to fill, AQM states to follow.
 
     One or two limits for each link, from its capacity, buffer and AQM.
     """
     limits = []
     for capacity, buffer, aqm in links:
         limits.append(float(FILLING * buffer / capacity))
-        averaging = -math.log1p(-aqm.average_weight) * float(capacity)
-        if averaging > 0:
-            limits.append(AVERAGING_STEPS / averaging)
+        relaxing = float(aqm.relaxation_rate(float(capacity)))
+        if relaxing > 0:
+            limits.append(AVERAGING_STEPS / relaxing)
     return limits
 
 

@@ -108,8 +108,8 @@ and dropped (early, by force, at a full buffer), `waited` (the sum of waiting ti
 (size of admitted packets, in data packets), and for the queue discipline `waiting_size` (size of
 the packets that wait, in data packets; kept where `in_bytes` is set), `relative_size` (of the
 arriving packet, in data packets), `ect` (whether it may be marked), `now` (ps), `avg_queue`
-(packets), `count` (packets since the last drop), `uniform` (a fresh uniform variate) and
-`uniform_used` (whether the discipline used it). `in_bytes`: the buffer is measured in
+(packets), `count` (what it counts since the last drop, such as packets), `uniform` (a fresh uniform
+variate) and `uniform_used` (whether the discipline used it). `in_bytes`: the buffer is measured in
 `waiting_size`, not in packets; `bin_width` is that of the bins of arrivals (ps)."""
 
 PACKET = _fields("time header")

@@ -51,6 +51,18 @@ class GainScaled(QueueDiscipline):
         """Weight (0 to 1) of one sample in the scaled discipline's average of the queue."""
         return self.discipline.average_weight
 
+    def relaxation_rate(self, capacity: Any) -> Any:
+        """Fastest rate, 1/s, of the scaled discipline's state on a link of `capacity` packets/s."""
+        return self.discipline.relaxation_rate(capacity)
+
+    def average_queue(self, aqm_state: Any) -> Any:
+        """The scaled discipline's average of the queue, packets, in the state `aqm_state`."""
+        return self.discipline.average_queue(aqm_state)
+
+    def clip(self, aqm_state: Any, buffer: Any) -> Any:
+        """A state of the scaled discipline clipped to its domain, for a `buffer` in packets."""
+        return self.discipline.clip(aqm_state, buffer)
+
     @property
     def upper_threshold(self) -> Any:
         """Average queue, packets, above which drops are no longer random; None if there is none."""
