@@ -12,6 +12,7 @@ from typing import Any
 
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
@@ -62,12 +63,14 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
 
 
 def discipline_of(queue: Mapping[str, Any]) -> QueueDiscipline:
-    """Queue discipline of a reference run: drop-tail, or RED with the parameters that tc rounds.
+    """Queue discipline of a reference run: drop-tail, PIE, or RED as tc rounds its parameters.
 
     The runs give `tc red` the burst of its manual page where they give none.
     """
     if queue["kind"] == "pfifo":
         return DropTail()
+    if queue["kind"] == "pie":
+        return Pie(target=ms(queue["target"])) if "target" in queue else Pie()
     low, high = queue["min"], queue["max"]
     burst = queue.get("burst") or int((2 * low + high) / 3 + 1)
     log = weight_log(low * PACKET_BYTES, burst, PACKET_BYTES)

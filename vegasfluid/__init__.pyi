@@ -8,6 +8,7 @@ from .analysis import analyse as analyse
 from .analysis import equilibrium as equilibrium
 from .analysis import stability as stability
 from .aqm.droptail import DropTail as DropTail
+from .aqm.pie import Pie as Pie
 from .aqm.red import Red as Red
 from .congestion.cubic import Cubic as Cubic
 from .congestion.highspeed import HighSpeed as HighSpeed

@@ -44,6 +44,7 @@ __all__ = [
     "Megabytes",
     "Packets",
     "PacketsPerSecond",
+    "PerSecond",
     "Positive",
     "Probability",
     "Seconds",
@@ -97,6 +98,9 @@ PacketsPerSecond = Annotated[
     float, Unit("packets/s", "mbps"), Ge(0), Smallest(SLOWEST, CLOCK), Largest(FASTEST, CLOCK)
 ]
 """A rate: packets of the network's size per second inside, Mbit/s in files."""
+
+PerSecond = Annotated[float, Unit("1/s", "per_s"), Ge(0), Smallest(TINIEST), Largest(HUGEST)]
+"""A rate of anything without a unit, at least 0, such as a gain for each second of delay."""
 
 Megabytes = Annotated[float, Unit("MB", "mb"), Ge(0), Smallest(1e-9), Largest(1e9)]
 """A size of a transfer, in 1 000 000 bytes."""

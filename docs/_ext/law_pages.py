@@ -199,7 +199,8 @@ QUEUE_SYMBOLS = (
     "From the methods `drop_prob` and `derivative` of the class: $p$ is the probability that an "
     "arriving packet is dropped or marked before the buffer is full, $q$ the queue, $B$ the buffer "
     "(packets), $C$ the capacity, $y$ the arrival rate (packets/s), $v$ the average queue "
-    "(packets). Equations that do not change from one regime to the next are not repeated."
+    "(packets), $P$ a probability before drops are spaced. Equations that do not change from one "
+    "regime to the next are not repeated."
 )
 """Introduction to the equations of a queue discipline."""
 

@@ -19,7 +19,7 @@ from vegasfluid.quantities import Unit
 
 __all__ = ["NAMES", "setup"]
 
-NAMES = ("Packets", "Seconds", "Delay", "PacketsPerSecond", "Probability", "Share")
+NAMES = ("Packets", "Seconds", "Delay", "PacketsPerSecond", "PerSecond", "Probability", "Share")
 """Quantities, annotations of `float` with a unit; of two with the same unit the last is shown."""
 NAME_OF_UNIT = {getattr(quantities, name).__metadata__[0]: name for name in NAMES}
 """The name that is shown for an annotation with a unit."""

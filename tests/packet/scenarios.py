@@ -11,6 +11,7 @@ from typing import Any
 
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import CongestionControl
@@ -136,6 +137,14 @@ def marking(**changes: Any) -> Network:
     return network(link(few(ecn=True, **changes), 30), classes)
 
 
+def controlled() -> Network:
+    """PIE marks or drops; times are whole picoseconds, and the probability reaches its limits."""
+    classes = flows(LAWS)
+    classes["deaf"] = replace(classes["reno"], ecn=False, start=0.3)
+    pie = Pie(target=0.016, t_update=0.008, max_burst=0.04, ecn=True, mark_threshold=0.05)
+    return network(link(pie, 30), classes)
+
+
 def offering() -> Network:
     """Every kind of traffic one way, delayed ACKs, overheads."""
     sessions = {"mean_gap": 0.3, "mean_size": 0.05}
@@ -217,6 +226,7 @@ SCENARIOS: dict[str, Network] = {
     "jitter out of order": jumbled(),
     "marks": marking(hard_drop=True),
     "adaptive marks": marking(adaptive=True, gentle=True, wait=False),
+    "PIE": controlled(),
     "traffic": offering(),
     "everything": everything(),
 }

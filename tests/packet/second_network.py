@@ -95,6 +95,7 @@ class Queue:
         state.now, state.relative_size = now, packet.size
         work = sum(self.service(held.packet.size) for held in self.waiting)
         state.waiting_size = work / self.service(1.0)
+        state.free, state.service = self.free + work, self.service(1.0)
         state.ect = is_data and flow.spec.ecn and flow.spec.law.rules.reliable
         verdict = self.link.aqm.rule.decide(state, len(self.waiting), idle)
         if verdict in (EARLY, FORCED):

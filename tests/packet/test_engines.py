@@ -183,7 +183,7 @@ def test_the_compiled_engine_gives_the_bytes_of_the_interpreted_one(name: str) -
     assert last["delivered"].sum() > 2000
 
 
-@pytest.mark.parametrize("name", ["every law", "marks", "traffic", "everything"])
+@pytest.mark.parametrize("name", ["every law", "marks", "PIE", "traffic", "everything"])
 def test_shared_kernels_give_the_bytes_of_the_interpreted_engine(name: str) -> None:
     last = require_the_same_bytes(SHARED[name], np.linspace(0, 4, 61))
     assert last["delivered"].sum() > 2000

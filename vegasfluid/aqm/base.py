@@ -139,6 +139,14 @@ class QueueDiscipline(Value):
         """
         return False
 
+    @property
+    def integrates(self) -> bool:
+        """Whether the AQM state keeps changing unless the queue has one certain length.
+
+        So it is with integral control. Its equilibrium is searched with `converging_derivative`.
+        """
+        return False
+
     def beside(self, hosts: Collection[str], packet_bytes: int) -> QueueDiscipline:
         """Copy with the parameters that are None as on routers beside these kinds of hosts.
 
@@ -195,6 +203,17 @@ class QueueDiscipline(Value):
         Returns:
             A tuple such as `state.aqm_state`, each field in its unit per second.
         """
+
+    def converging_derivative(self, state: QueueState) -> Any:
+        """Time derivative of an AQM state that converges for any constant queue.
+
+        A search for an equilibrium begins with it where the discipline `integrates`; it must lead
+        close to the same equilibrium. By default it equals `derivative`.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+        """
+        return self.derivative(state)
 
     def relaxation_rate(self, capacity: Real) -> Real:
         """Fastest rate, 1/s, at which the AQM state approaches its equilibrium at a constant queue.

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.pie_elsewhere import ipfw_words
 from vegasfluid.export.quoting import comment
 from vegasfluid.export.settings import FREEBSD
 from vegasfluid.export.shell_scripts import (
@@ -26,7 +29,7 @@ from vegasfluid.export.shell_scripts import (
     control_commands,
     origin_comments,
 )
-from vegasfluid.export.unsupported import red_of
+from vegasfluid.export.unsupported import require_discipline
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
 from vegasfluid.quantities import bits_per_second
@@ -140,7 +143,7 @@ def queue_part(
         Lines of the script, and notes on differences from the model.
 
     Raises:
-        InvalidInput: for a delay above 10 s, or another queue discipline than RED and drop-tail.
+        InvalidInput: for a delay above 10 s, or a queue discipline that FreeBSD does not support.
     """
     rate, delay = round(bits_per_second(link.capacity, packet_bytes)), round(link.delay * 1e3)
     if delay > LONGEST_DELAY:
@@ -152,8 +155,11 @@ def queue_part(
         f"delay: asked {link.delay * 1e3:g} ms, dummynet gives {delay} ms (whole ones)."
     )
     queue, notes = f"queue {slots}", []
-    if red := red_of(name, link, "freebsd"):
-        rounding, options, notes = red_options(red)
+    law = require_discipline(name, link, "freebsd", (DropTail, Pie, Red))
+    if isinstance(law, Pie):
+        queue += f" {ipfw_words(law)}"
+    elif isinstance(law, Red):
+        rounding, options, notes = red_options(law)
         lines += comment(rounding)
         queue += f" {options}"
     lines += [

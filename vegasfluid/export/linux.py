@@ -6,16 +6,19 @@ of the module tcp_vegas, in whole packets of cwnd (rtt - base) / base.
 Sources:
     Linux, net/ipv4/tcp_vegas.c (alpha, beta, gamma: writable, 0644), Documentation/networking/
     ip-sysctl (tcp_congestion_control); modprobe.d(5); ip-route(8), congctl, initcwnd; tc(8),
-    tc-red(8), tc-pfifo(8), tc-htb(8). RED: see `vegasfluid.export.red_in_tc`.
+    tc-red(8), tc-pfifo(8), tc-htb(8). RED and PIE: see `red_in_tc` and `pie_elsewhere`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.pie_elsewhere import pie_notes, tc_rounding, tc_words
 from vegasfluid.export.quoting import comment
 from vegasfluid.export.red_in_tc import TcRed, rounded_red
 from vegasfluid.export.settings import SYSTEMS
@@ -25,7 +28,7 @@ from vegasfluid.export.shell_scripts import (
     control_commands,
     origin_comments,
 )
-from vegasfluid.export.unsupported import red_of
+from vegasfluid.export.unsupported import require_discipline
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
 from vegasfluid.quantities import bits_per_second
@@ -162,9 +165,12 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
     )
     lines += ['need_device "$1"', f'root_of "${{3:-}}" {rate}']
     begin = 'tc qdisc replace dev "$DEVICE" $PARENT'
-    law = red_of(name, link, "linux")
-    if law is None:
+    law = require_discipline(name, link, "linux", (DropTail, Pie, Red))
+    if isinstance(law, DropTail):
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []
+    if isinstance(law, Pie):
+        lines += [line for text in tc_rounding(law) for line in comment(text)]
+        return [*lines, f"{begin} {tc_words(law, link.buffer)}"], pie_notes(law)
     red = rounded_red(law, link.buffer, packet_bytes)
     lines += [line for text in rounding_comments(law, red) for line in comment(text)]
     switches = (" adaptive" if law.adaptive else "") + (" ecn" if law.ecn else "")

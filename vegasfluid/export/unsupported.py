@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.errors import InvalidInput
@@ -14,13 +14,14 @@ from vegasfluid.network import Flows, Link
 __all__ = [
     "equivalent",
     "linux_red_notes",
-    "red_of",
+    "require_discipline",
     "require_no_jitter",
     "require_rfc_3649",
     "require_values",
 ]
 
 Entry = TypeVar("Entry")
+Discipline = TypeVar("Discipline", bound=QueueDiscipline)
 
 
 def equivalent(table: Mapping[str, Entry], name: str, flows: Flows, system: str) -> Entry:
@@ -84,14 +85,16 @@ def linux_red_notes(links: Iterable[Link], system: str) -> tuple[str, ...]:
     return (LINUX_RED_NOTE.format(system),) if linux else ()
 
 
-def red_of(name: str, link: Link, system: str) -> Red | None:
-    """RED of link `name`, or None if it is drop-tail.
+def require_discipline(
+    name: str, link: Link, system: str, kinds: tuple[type[Discipline], ...]
+) -> Discipline:
+    """The queue discipline of link `name`, which must be of one of the classes `kinds`.
 
     Raises:
-        InvalidInput: for another queue discipline; names `system`.
+        InvalidInput: for another queue discipline; names `system` and those that it has.
     """
-    if isinstance(link.aqm, DropTail):
-        return None
-    if not isinstance(link.aqm, Red):
-        raise InvalidInput(f"links.{name}", "aqm", f"droptail or red for {system}", link.aqm.name)
+    if not isinstance(link.aqm, kinds):
+        *first, last = (kind.name for kind in kinds)
+        allowed = f"{', '.join(first)} or {last} for {system}"
+        raise InvalidInput(f"links.{name}", "aqm", allowed, link.aqm.name)
     return link.aqm

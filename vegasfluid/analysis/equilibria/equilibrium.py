@@ -21,6 +21,7 @@ import jax
 import numpy as np
 
 from vegasfluid.analysis.equilibria.continuation import evaluate, flatten
+from vegasfluid.analysis.equilibria.converging import converging
 from vegasfluid.analysis.equilibria.corners import Solution, is_continuum, solution_from
 from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unknowns
 from vegasfluid.analysis.equilibria.newton import newton, refine
@@ -190,7 +191,7 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
         return Equilibrium(network, options, values, low)
     laws = tuple(law.upper_variant() for law in model.parameters.laws)
     from_above = replace(model, parameters=model.parameters._replace(laws=laws))
-    high = solution_from(model, approximate_equilibrium(from_above), side=1.0)
+    high = solution_from(model, approximate_equilibrium(converging(from_above)), side=1.0)
     lower, upper = (
         Equilibrium(network, options, finite_quantities(model, end.unknowns, end), end)
         for end in (low, high)
@@ -204,7 +205,7 @@ def estimate(model: FluidModel) -> Solution:
     The search starts with small windows and empty queues. The result also says which unknowns are
     at a limit (such as a full buffer) or at the edge of Vegas's dead band.
     """
-    return solution_from(model, approximate_equilibrium(model))
+    return solution_from(model, approximate_equilibrium(converging(model)))
 
 
 def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) -> Quantities:

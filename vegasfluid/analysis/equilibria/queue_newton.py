@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import qmc
 
+from vegasfluid.analysis.equilibria.converging import converging
 from vegasfluid.analysis.equilibria.corners import Solution, solution_from
 from vegasfluid.analysis.equilibria.equations import buffer_sizes
 from vegasfluid.analysis.equilibria.pseudo_transient import (
@@ -95,7 +96,7 @@ def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
     None if the method does not converge. The result also says which unknowns are at limits or
     corners.
     """
-    point = balanced_near(model, queue)
+    point = balanced_near(converging(model), queue)
     if point is None:
         return None
     return solution_from(model, estimate_at(model, point.queue, point.steady))

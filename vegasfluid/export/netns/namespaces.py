@@ -16,9 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.export.pie_elsewhere import tc_words
 from vegasfluid.export.red_in_tc import rounded_red
-from vegasfluid.export.unsupported import red_of
+from vegasfluid.export.unsupported import require_discipline
 from vegasfluid.network import Link, Network
 from vegasfluid.quantities import bits_per_second
 
@@ -158,8 +161,13 @@ def queue_words(name: str, link: Link, network: Network) -> list[str]:
     frame = network.packet_bytes + ETHERNET
     rate = rate_of(link.capacity, network.packet_bytes)
     bucket = f"root handle 1: tbf rate {rate} burst {frame + BURST} limit {1000 * ENDLESS}"
-    law = red_of(name, link, "Linux")
-    inner = f"pfifo limit {int(link.buffer)}" if law is None else red_words(law, link, frame, rate)
+    law = require_discipline(name, link, "Linux", (DropTail, Pie, Red))
+    if isinstance(law, Red):
+        inner = red_words(law, link, frame, rate)
+    elif isinstance(law, Pie):
+        inner = tc_words(law, link.buffer)
+    else:
+        inner = f"pfifo limit {int(link.buffer)}"
     return [bucket, f"parent 1:1 handle 10: {inner}"]
 
 

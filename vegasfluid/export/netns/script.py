@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from importlib import resources
 
+from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
@@ -14,6 +15,7 @@ from vegasfluid.export.linux import red_notes
 from vegasfluid.export.netns.hosts import control_of, host_notes, require_one_vegas
 from vegasfluid.export.netns.layout import HEADERS, Layout, lay_out
 from vegasfluid.export.netns.namespaces import Namespace
+from vegasfluid.export.pie_elsewhere import pie_notes
 from vegasfluid.export.quoting import plain_text
 from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.unsupported import require_no_jitter
@@ -82,14 +84,14 @@ ip_in() {
 }
 tc_in() {
     tc -n "$prefix$1" -batch - ||
-        fail "tc cannot set up $1; the kernel needs sch_netem, sch_tbf and sch_red"
+        fail "tc cannot set up $1; the kernel needs sch_netem, sch_tbf and the queue disciplines"
 }
 
 [ "$(id -u)" = 0 ] || fail "it must be run as root"
 for program in ip tc "${PYTHON:-python3}"; do
     command -v "$program" > /dev/null || fail "$program is not installed"
 done
-for module in veth sch_netem sch_tbf sch_red; do
+for module in veth sch_netem sch_tbf sch_red sch_pie; do
     load "$module"
 done
 """
@@ -160,6 +162,7 @@ def notes_of(network: Network) -> tuple[str, ...]:
         notes += host_notes(name, flows)
     for link in network.links.values():
         notes += red_notes(link.aqm) if isinstance(link.aqm, Red) else []
+        notes += pie_notes(link.aqm) if isinstance(link.aqm, Pie) else []
     return tuple(dict.fromkeys(notes))
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.export.quoting import tcl_number
-from vegasfluid.export.unsupported import linux_red_notes, red_of, require_no_jitter
+from vegasfluid.export.unsupported import linux_red_notes, require_discipline, require_no_jitter
 from vegasfluid.network import Link
 
 __all__ = ["notes_of", "queue_of"]
@@ -31,10 +32,10 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[s
         InvalidInput: for jitter or a queue discipline that ns-2 does not support.
     """
     require_no_jitter(name, link, "ns-2")
-    red = red_of(name, link, "ns-2")
-    if red is None:
+    law = require_discipline(name, link, "ns-2", (DropTail, Red))
+    if isinstance(law, DropTail):
         return "DropTail", int(link.buffer) + 1, {}
-    return "RED", int(link.buffer), red_variables(red, packet_bytes)
+    return "RED", int(link.buffer), red_variables(law, packet_bytes)
 
 
 MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."

@@ -6,16 +6,20 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pie import Pie
+from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.dialects import Points, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.hosts import Substitute, fit_hosts
 from vegasfluid.export.ns3.body import BODY
 from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_of
+from vegasfluid.export.pie_elsewhere import ns3_attributes
 from vegasfluid.export.quoting import plain_text
 from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.topology import Topology, access_hops, build_topology
-from vegasfluid.export.unsupported import linux_red_notes, red_of, require_no_jitter
+from vegasfluid.export.unsupported import linux_red_notes, require_discipline, require_no_jitter
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
@@ -200,8 +204,13 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
         InvalidInput: for jitter or a queue discipline that ns-3 does not support.
     """
     require_no_jitter(name, link, "ns-3")
-    law, packets = red_of(name, link, "ns-3"), max(int(link.buffer) - 1, 1)
-    if law is None:
+    law, packets = (
+        require_discipline(name, link, "ns-3", (DropTail, Pie, Red)),
+        max(int(link.buffer) - 1, 1),
+    )
+    if isinstance(law, Pie):
+        return "ns3::PieQueueDisc", ns3_attributes(law, packets, packet_bytes)
+    if isinstance(law, DropTail):
         return "ns3::FifoQueueDisc", {"MaxSize": f"{packets}p"}
     unit = packet_bytes if law.counts_bytes else 1
     return "ns3::RedQueueDisc", {

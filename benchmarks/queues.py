@@ -1,0 +1,148 @@
+"""Queue disciplines compared with a real Linux kernel, and the fluid model with packets.
+
+    python -m benchmarks.queues [--json] [--full]
+
+The kernel's runs (Linux 6.1 in simulated time, 90 s, PIE with `tc`'s defaults or a target of 30 ms)
+are in `tests/agreement/linux_queues.jsonl`. Nothing is fitted to them. PIE's drops are random: ours
+are means over 3 seeds (with `--full` 8), the kernel ran each scenario once.
+
+- `NAME.share`: share of the goodput of the second congestion control, `.linux` in the kernel and
+  `.packets` in the packet simulator; `NAME.queue` is the mean queue, packets, which is the mean
+  queueing delay times the capacity; `NAME.utilisation` that of the link. Differences are relative,
+  for the utilisation absolute. `shares.within10`, `queue.within15` and `utilisation.worst` sum up.
+- `fluid.NAME`: ratio of the mean goodput of a flow of the second congestion control to that of the
+  first one in the fluid model, relative to the packet simulator's; `fluid.median` is the median of
+  the absolute differences. The scenarios are those with equal round-trip times; flows of one
+  congestion control are one class here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.harness import Figures, run
+from benchmarks.linux import Measured, measured
+from benchmarks.linux_scenarios import network_of
+from benchmarks.ns2_rows import ROOT
+from benchmarks.ns2_scenarios import reference_runs
+from vegasfluid import metrics, simulate_fluid
+from vegasfluid.network import Network
+
+__all__ = ["QUEUES", "Pair", "compared", "name_of", "share_of"]
+
+QUEUES: Path = ROOT / "tests" / "agreement" / "linux_queues.jsonl"
+"""The kernel's runs."""
+SEEDS, FULL_SEEDS = 3, 8
+"""Number of seeds of the packet simulator."""
+
+
+class Pair(NamedTuple):
+    """A value in the kernel and in the packet simulator."""
+
+    linux: float
+    packets: float
+
+    @property
+    def difference(self) -> float:
+        """Relative difference of the packet simulator's value from the kernel's."""
+        return self.packets / self.linux - 1
+
+
+def name_of(scenario: Mapping[str, Any]) -> str:
+    """Name of a scenario: queue, rate, round-trip time, congestion controls, Vegas's alpha."""
+    queue, algos = scenario["queue"], [flow["algo"] for flow in scenario["flows"]]
+    kinds = "_".join(f"{algos.count(algo)}{algo}" for algo in dict.fromkeys(algos))
+    rtt = "mixed" if "rtt_ms" in scenario["flows"][0] else f"{scenario['rtt_ms']}ms"
+    alpha = f"_alpha{scenario['vegas']['alpha']}" if "vegas" in algos else ""
+    return f"{queue['kind']}{queue.get('target', '')}_{scenario['mbps']}mbps_{rtt}.{kinds}{alpha}"
+
+
+def means_of(algos: list[str], goodput: np.ndarray) -> np.ndarray:
+    """Mean goodput of a flow of each congestion control, in the order in which they come; (2,)."""
+    kinds = np.array(algos)
+    return np.array([np.mean(goodput[kinds == kind]) for kind in dict.fromkeys(algos)])
+
+
+def share_of(algos: list[str], goodput: np.ndarray) -> float:
+    """Share of the second congestion control in the goodput of all flows."""
+    means = means_of(algos, goodput)
+    return float(means[1] / np.sum(means))  # as many flows of each
+
+
+def compared(row: dict[str, Any], runs: list[Measured]) -> dict[str, Pair]:
+    """Share of the second congestion control, mean queue and utilisation of kernel and packets.
+
+    Args:
+        row: a run of the kernel.
+        runs: ours, with several seeds.
+    """
+    algos = [flow["algo"] for flow in row["scenario"]["flows"]]
+    theirs = np.array([flow["goodput_mbps"] for flow in row["flows"]])
+    ours = np.mean([each.goodput for each in runs], axis=0)
+    queue = float(np.mean([each.queue for each in runs]))
+    used = float(np.mean([each.utilisation for each in runs]))
+    return {
+        "share": Pair(share_of(algos, theirs), share_of(algos, ours)),
+        "queue": Pair(row["queue"]["mean_pkts"], queue),
+        "utilisation": Pair(row["queue"]["util"], used),
+    }
+
+
+def grouped(scenario: Mapping[str, Any]) -> Network:
+    """The network of a scenario with one class for each congestion control."""
+    network = network_of(scenario)
+    starts: dict[str, list[float]] = {}
+    first = {}
+    for flow, flows in zip(scenario["flows"], network.flows.values(), strict=True):
+        starts.setdefault(flow["algo"], []).append(float(flow["start"]))
+        first.setdefault(flow["algo"], flows)
+    classes = {
+        algo: replace(first[algo], count=len(times), start=tuple(times))
+        for algo, times in starts.items()
+    }
+    return replace(network, flows=classes)
+
+
+def fluid_ratio(scenario: Mapping[str, Any]) -> float:
+    """Ratio of the mean goodputs of both congestion controls, second to first, in the fluid."""
+    data = simulate_fluid(grouped(scenario), scenario["duration"], warmup=scenario["warmup"])
+    first, second = metrics.goodput(data).values
+    return float(second / first)
+
+
+def measure(full: bool) -> Figures:
+    """Return the comparison with the kernel, and that of the fluid model with packets."""
+    figures = Figures()
+    pairs: dict[str, dict[str, Pair]] = {}
+    fluid = {}
+    for row in reference_runs(QUEUES):
+        scenario = row["scenario"]
+        name, algos = name_of(scenario), [flow["algo"] for flow in scenario["flows"]]
+        runs = [measured(row, seed=seed + 1) for seed in range(FULL_SEEDS if full else SEEDS)]
+        pairs[name] = compared(row, runs)
+        if "rtt_ms" not in scenario["flows"][0]:
+            means = means_of(algos, np.mean([each.goodput for each in runs], axis=0))
+            fluid[name] = fluid_ratio(scenario) / (means[1] / means[0]) - 1
+    shares = np.abs([each["share"].difference for each in pairs.values()])
+    queues = np.abs([each["queue"].difference for each in pairs.values()])
+    used = [abs(each["utilisation"].packets - each["utilisation"].linux) for each in pairs.values()]
+    figures.add("shares.within10", float(np.mean(shares < 0.1)), at_least=0.8)
+    figures.add("queue.within15", float(np.mean(queues < 0.15)), at_least=0.9)
+    figures.add("utilisation.worst", max(used), at_most=0.02)
+    figures.add("fluid.median", float(np.median(np.abs(list(fluid.values())))), at_most=0.08)
+    for name, values in pairs.items():
+        for what, pair in values.items():
+            figures.add(f"{name}.{what}.linux", pair.linux)
+            figures.add(f"{name}.{what}.packets", pair.packets)
+    for name, difference in fluid.items():
+        figures.add(f"fluid.{name}", difference)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

@@ -1,0 +1,49 @@
+"""Fluid models whose queue disciplines converge for any constant queue.
+
+A search for an equilibrium gives queues and lets everything else converge. The state of a
+discipline with integral control does not: it changes unless the queue is exactly at its target, and
+there no state changes. The search replaces its derivative by one that converges close to the
+equilibrium; Newton's method on the true equations does the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+
+from vegasfluid.analysis.delegating import Delegating
+from vegasfluid.aqm.base import QueueDiscipline, QueueState
+from vegasfluid.fluid.model import FluidModel
+
+__all__ = ["converging"]
+
+
+@dataclass(frozen=True)
+class Converging(Delegating):
+    """A queue discipline whose state converges for any constant queue.
+
+    Args:
+        discipline: the discipline with integral control.
+    """
+
+    def derivative(self, state: QueueState) -> Any:
+        """Rate of change per second of the discipline's state, without its integral control."""
+        return self.discipline.converging_derivative(state)
+
+
+jax.tree_util.register_dataclass(Converging, data_fields=["discipline"], meta_fields=[])
+
+
+def converging(model: FluidModel) -> FluidModel:
+    """The fluid model without integral control in its queue disciplines, for a search.
+
+    The model itself if no discipline has any.
+    """
+    if not any(aqm.integrates for aqm in model.parameters.aqm):
+        return model
+    parts: tuple[QueueDiscipline, ...] = tuple(
+        Converging(aqm) if aqm.integrates else aqm for aqm in model.parameters.aqm
+    )
+    return replace(model, parameters=model.parameters._replace(aqm=parts))

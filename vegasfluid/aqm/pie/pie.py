@@ -1,0 +1,227 @@
+"""PIE: the drop probability is adjusted until the queueing delay is at its target.
+
+In the fluid model the drop probability is a state. The updates every T = `t_update` are spread
+over that time, and the old delay, which the packets' rule samples T earlier, follows the delay d
+with the time constant T:
+
+    dP/dt = K(P) / T (alpha (d - target) + beta (d - d_old))        dd_old/dt = (d - d_old) / T
+
+A trend that is measured between two updates and applied until the next one is late by T on average,
+as this one is. At equilibrium the delay is the target, whatever the flows need as P.
+
+Drops are spaced, see the packet rule: the mean gap between two is 1/P packets and those that have
+to sum P up to 0.85, so that the fraction of packets dropped is about P / 1.85.
+
+Not in the fluid: the burst allowance, and that no packet is dropped while fewer than two wait.
+
+Sources:
+    R. Pan et al., "PIE: a lightweight control scheme to address the bufferbloat problem", IEEE HPSR
+    2013, and RFC 8033, 2017. The fluid with the first-order lag of the old delay, and the fraction
+    dropped: derived for this project, and tested.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from vegasfluid import smooth
+from vegasfluid.aqm.base import AdmissionRule, QueueDiscipline, QueueState
+from vegasfluid.aqm.pie.packets import (
+    DECAY,
+    GAINS,
+    LARGEST_STEP,
+    LARGEST_STEP_FROM,
+    LEAST_SUM,
+    LONG_DELAY,
+    RULE,
+    SAFE_PROBABILITY,
+    TUNINGS,
+)
+from vegasfluid.clock import picoseconds
+from vegasfluid.quantities import Delay, PerSecond, Positive, Probability
+
+__all__ = ["Pie", "PieState"]
+
+WIDTH = 0.2
+"""Width, relative to a threshold, over which the fluid model switches (chosen: narrow)."""
+LEAST_PROBABILITY = TUNINGS[0][0]
+"""Probability below which the fluid's decreases end, so that it stays at least 0 (chosen: where the
+smallest gain begins)."""
+
+
+SEARCH_BAND = 1e-3
+"""Width of the delays, relative to the target, over which a search for an equilibrium lets the
+probability rise from 0 to 1 (chosen: so narrow that Newton's method corrects it in a few steps)."""
+
+
+class PieState(NamedTuple):
+    """State of PIE in the fluid model.
+
+    Args:
+        base_prob: drop probability P before drops are spaced, 0 to 1.
+        old_delay: queueing delay as it was at the update before, s.
+    """
+
+    base_prob: Any
+    old_delay: Any
+
+
+def above(value: Any, threshold: float) -> Any:
+    """0 below a threshold, 1 above it, and a smooth step around it, `WIDTH` of it wide."""
+    return smooth.step(value - (1 - WIDTH / 2) * threshold, WIDTH * threshold)
+
+
+def gain(prob: Any) -> Any:
+    """Factor of alpha and beta at the drop probability `prob`, 1/2048 to 1."""
+    factor: Any = 1 / GAINS
+    for threshold, growth in TUNINGS:
+        factor = factor * (1 + (growth - 1) * above(prob, threshold))
+    return factor
+
+
+def spaced(prob: Any) -> Any:
+    """Fraction of packets dropped, 0 to 1, at the probability `prob` before drops are spaced.
+
+    The smallest number of packets with a sum of at least 0.85 is taken as half a packet more than
+    0.85/P, and as 1 where P alone reaches it.
+
+    >>> round(spaced(0.01), 6), spaced(1.0)
+    (0.005420, 1.0)
+    """
+    missing = smooth.positive_part(LEAST_SUM - prob)
+    return prob / (1 + missing + smooth.minimum(missing, prob) / 2)
+
+
+@dataclass(frozen=True)
+class Pie(QueueDiscipline):
+    """Proportional integral controller enhanced (PIE).
+
+    >>> Pie().target
+    0.015
+    """
+
+    name: ClassVar[str] = "pie"
+    sources: ClassVar[tuple[str, ...]] = (
+        "Pan et al., IEEE HPSR 2013",
+        "RFC 8033",
+        "Linux 6.1, net/sched/sch_pie.c",
+    )
+
+    target: Annotated[Delay, Positive] = 0.015
+    """Queueing delay that PIE aims at."""
+    t_update: Annotated[Delay, Positive] = 0.015
+    """Time between two updates of the drop probability."""
+    alpha: PerSecond = 0.125
+    """Change of the probability in an update for each second of delay above the target."""
+    beta: PerSecond = 1.25
+    """Change of the probability in an update for each second by which the delay has grown."""
+    max_burst: Delay = 0.15
+    """Time without random drops once a queue begins to build up."""
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them, up to `mark_threshold`."""
+    mark_threshold: Probability = 0.1
+    """With `ecn`: drop probability above which ECN-capable packets are dropped, too."""
+
+    @property
+    def marks(self) -> bool:
+        """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
+        return self.ecn
+
+    def init(self) -> PieState:
+        """State in the fluid model for an empty queue: probability 0 and delay 0."""
+        return PieState(0.0, 0.0)
+
+    def relaxation_rate(self, capacity: Any) -> Any:
+        """Rate, 1/s, at which the old delay follows the delay: once in `t_update`.
+
+        Args:
+            capacity: packets/s; not used.
+        """
+        return 1 / self.t_update
+
+    def average_queue(self, aqm_state: PieState) -> Any:
+        """0 packets, in the shape of the state: PIE has no average of the queue."""
+        return 0.0 * aqm_state.old_delay
+
+    def drop_prob(self, state: QueueState) -> Any:
+        """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
+
+        It follows from the probability P in `state.aqm_state` and the spacing of drops. Below half
+        the target nothing is dropped if P is below 0.2.
+        """
+        prob = state.aqm_state.base_prob
+        long = above(state.queue / state.capacity, self.target / 2)
+        safe = (1 - long) * (1 - above(prob, SAFE_PROBABILITY))
+        return spaced(prob) * (1 - safe)
+
+    def forced_prob(self, state: QueueState) -> Any:
+        """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
+
+        Without `ecn` as any packet; with it, only where P is above `mark_threshold`.
+        """
+        dropped = self.drop_prob(state)
+        if not self.ecn:
+            return dropped
+        return dropped * smooth.step(state.aqm_state.base_prob - self.mark_threshold, WIDTH / 10)
+
+    def derivative(self, state: QueueState) -> PieState:
+        """Time derivative of the probability, 1/s, and of the old delay, s/s.
+
+        The delay is the queue of `state` divided by the capacity. As in the packet rule, an update
+        adds at most 2 % from P = 0.1 on, 2 % more above 250 ms, and takes 1/64 of P away where
+        there is no delay.
+        """
+        prob, old_delay = state.aqm_state
+        delay = state.queue / state.capacity
+        trend = self.alpha * (delay - self.target) + self.beta * (delay - old_delay)
+        change = gain(prob) * trend
+        excess = smooth.positive_part(change - LARGEST_STEP)
+        change = change - above(prob, LARGEST_STEP_FROM) * excess
+        change = change + LARGEST_STEP * above(delay, LONG_DELAY)
+        change = change - DECAY * prob * (1 - smooth.step(state.queue, 1.0))
+        falling = smooth.positive_part(-change)
+        left = falling * (1 - smooth.minimum(prob / LEAST_PROBABILITY, 1.0))
+        return PieState((change + left) / self.t_update, (delay - old_delay) / self.t_update)
+
+    @property
+    def integrates(self) -> bool:
+        """True: the probability changes until the delay is at the target."""
+        return True
+
+    def converging_derivative(self, state: QueueState) -> PieState:
+        """Time derivative of a state that follows the delay: probability 1/s, old delay s/s.
+
+        The probability approaches a value that rises from 0 to 1 just above the target.
+        """
+        prob, old_delay = state.aqm_state
+        delay = state.queue / state.capacity
+        wanted = smooth.clip((delay / self.target - 1) / SEARCH_BAND, 0.0, 1.0)
+        return PieState((wanted - prob) / self.t_update, (delay - old_delay) / self.t_update)
+
+    def clip(self, aqm_state: PieState, buffer: Any) -> PieState:
+        """`aqm_state` clipped: the probability to 0 to 1, the old delay (s) to at least 0.
+
+        Args:
+            aqm_state: the state.
+            buffer: size of the buffer, packets; not used.
+        """
+        prob, old_delay = aqm_state
+        return PieState(smooth.clip(prob, 0.0, 1.0), smooth.maximum(old_delay, 0.0))
+
+    @property
+    def rule(self) -> AdmissionRule:
+        """The packet simulator's rule: admits, marks or drops a packet."""
+        return RULE
+
+    def packet_parameters(self) -> dict[str, float]:
+        """Parameters that the packet rule reads from the queue's record, by field name.
+
+        `target` is in seconds, gains in 1/s, `ecn` is 0 or 1; `update_interval` (`t_update`) and
+        `burst` (`max_burst`) are in picoseconds.
+        """
+        names = ("target", "alpha", "beta", "mark_threshold")
+        values: dict[str, float] = {name: float(getattr(self, name)) for name in names}
+        interval = max(picoseconds(self.t_update), 1)
+        times = {"update_interval": interval, "burst": picoseconds(self.max_burst)}
+        return values | times | {"ecn": int(self.ecn)}
