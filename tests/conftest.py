@@ -73,15 +73,15 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Long tests run optimised code; the others spend more on LLVM's passes than they gain.
 
-    Long tests marked `unoptimised` run XLA's code without optimisations, but lane kernels at LLVM's
-    level 1: they run in less than half the time of level 0, and compile in half a second more.
+    These run XLA's code without optimisations, but lane kernels at LLVM's level 1: they run in less
+    than half the time of level 0, and compile in at most half a second more.
     Set before any fixture of the test, so that what a fixture compiles is compiled as for its test.
     """
     marked = {mark.name for mark in item.iter_markers()}
     long = bool(marked & {"slow", "study", "optimised"})
     optimised = long and "unoptimised" not in marked
     jax.config.update("jax_disable_most_optimizations", not optimised)
-    lanes_cpu.optimisation_level = lambda: 2 if optimised else int(long)
+    lanes_cpu.optimisation_level = lambda: 2 if optimised else 1
 
 
 class Memory:

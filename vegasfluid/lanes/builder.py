@@ -20,16 +20,16 @@ __all__ = ["BOOL", "INDEX", "REAL", "Builder", "Item", "Unsupported", "constant"
 
 BOOL, INDEX, REAL = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 TYPES = {
-    "bool": "i1",
-    "int8": "i8",
-    "int32": "i32",
-    "int64": "i64",
-    "uint32": "i32",
-    "uint64": "i64",
-    "float32": "float",
-    "float64": "double",
+    BOOL: "i1",
+    np.dtype(np.int8): "i8",
+    np.dtype(np.int32): "i32",
+    INDEX: "i64",
+    np.dtype(np.uint32): "i32",
+    np.dtype(np.uint64): "i64",
+    np.dtype(np.float32): "float",
+    REAL: "double",
 }
-"""LLVM's types by NumPy's names."""
+"""LLVM's types by NumPy's (not by their names, which NumPy puts together anew each time)."""
 
 LONGEST = 200_000
 """Largest number of lines of a program for the CPU: about ten seconds of compiling."""
@@ -115,9 +115,9 @@ class Builder:
         >>> Builder(4).type_of(REAL, True)
         '<4 x double>'
         """
-        if dtype.name not in TYPES:
+        scalar = TYPES.get(dtype)
+        if scalar is None:
             raise Unsupported(f"numbers of type {dtype}")
-        scalar = TYPES[dtype.name]
         return f"<{self.width} x {scalar}>" if varying and self.width > 1 else scalar
 
     def write(self, line: str) -> None:
