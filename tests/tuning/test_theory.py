@@ -16,6 +16,7 @@ from vegasfluid import (
     Cbr,
     InvalidInput,
     Network,
+    Pie,
     Red,
     Sessions,
     SolveFailed,
@@ -98,6 +99,31 @@ def test_terms_are_those_of_an_account_by_hand(goal):
     assert found.terms["estimate"] == pytest.approx(0.0, abs=1e-6)  # ns-2's rests at alpha
     assert found.terms["own_losses"] == pytest.approx(hand["alpha"] - hand["held"], rel=1e-5)
     assert found.alpha == pytest.approx(hand["alpha"], rel=1e-6)
+
+
+def over_pie(target: float) -> Network:
+    """The office over a PIE that marks all that it would drop, so that nothing is lost."""
+    aqm = Pie(target=target, ecn=True, mark_threshold=1.0)
+    given = office(aqm=aqm, count=4, base_rtts=(0.02, 0.02))
+    return given.with_law("vegas", Vegas(2, 4, dialect="ns2"))
+
+
+def test_over_pie_a_term_is_the_part_of_the_queue_at_its_target():
+    """20 ms are CAPACITY / 50 packets, of which a flow has its share of the goodput."""
+    state = equilibrium(over_pie(0.02))
+    terms = theory.terms_of_alpha(state, "vegas")
+    rates = [state.mean(name, "goodput") for name in ("vegas", "reno")]
+    assert terms["target"] == pytest.approx(CAPACITY / 50 * rates[0] / (4 * sum(rates)), rel=1e-6)
+    assert terms["queue_above_target"] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_the_sensitivity_to_pies_target_is_a_difference():
+    state, step = equilibrium(over_pie(0.02)), 1e-3
+    low, high = (equilibrium(over_pie(0.02 * math.exp(x))).ratio("vegas") for x in (-step, step))
+    slope = (math.log(high) - math.log(low)) / (2 * step)
+    assert theory.log_ratio_slopes(state, "vegas")["target"] == pytest.approx(slope, rel=1e-3)
 
 
 def test_linux_counts_more_than_what_is_in_the_queue():

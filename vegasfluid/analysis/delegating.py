@@ -84,6 +84,10 @@ class Delegating(QueueDiscipline):
         """Whether the discipline's state changes until the queue has a certain length."""
         return self.discipline.integrates
 
+    def target_queue(self, capacity: Any) -> Any:
+        """Queue, packets, at which the discipline holds a link of `capacity` packets/s, or None."""
+        return self.discipline.target_queue(capacity)
+
     def converging_derivative(self, state: QueueState) -> Any:
         """Rate of change per second of a state of the discipline that converges for any queue."""
         return self.discipline.converging_derivative(state)

@@ -204,6 +204,14 @@ class QueueDiscipline(Value):
             A tuple such as `state.aqm_state`, each field in its unit per second.
         """
 
+    def target_queue(self, capacity: Real) -> Real | None:
+        """Queue, packets, at which the discipline holds a link that is busy; None if it has none.
+
+        Args:
+            capacity: packets/s.
+        """
+        return None
+
     def converging_derivative(self, state: QueueState) -> Any:
         """Time derivative of an AQM state that converges for any constant queue.
 

@@ -16,6 +16,8 @@ __all__ = ["show_explanation"]
 TERMS = {
     "red_min": "RED_min per flow",
     "queue_above_red_min": "queue above RED_min, per flow",
+    "target": "queue at the target delay, per flow",
+    "queue_above_target": "queue above the target delay, per flow",
     "buffer": "full buffer per flow",
     "queue_above_buffer": "queue above the buffer, per flow",
     "estimate": "offset of Vegas's own estimate",
@@ -25,7 +27,7 @@ TERMS = {
 """Terms whose sum is alpha, with their names in the table."""
 RULE_OF_TERM = {"red_min": " (rule RED_min / N)", "buffer": " (rule buffer / N)"}
 """Terms that are a rule of thumb by themselves if all flows get equal shares."""
-OPTIONAL_TERMS = ("estimate", "queue_above_buffer")
+OPTIONAL_TERMS = ("estimate", "queue_above_buffer", "queue_above_target")
 """Terms that are zero in most networks, and then not printed."""
 PARAMETERS = {
     "flows": "flows",
@@ -34,6 +36,7 @@ PARAMETERS = {
     "min_thresh": "RED_min",
     "max_thresh": "RED_max",
     "max_drop": "max_drop",
+    "target": "target delay",
     "buffer": "buffer",
 }
 """Parameters of the sensitivities, with their names in the sentence."""

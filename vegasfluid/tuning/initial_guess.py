@@ -146,7 +146,10 @@ def expected_backlog(network: Network, tuned: str) -> float:
 
 
 def expected_queue(link: Link) -> float:
-    """Expected queue of a link, packets: middle of RED's thresholds, or half of the buffer."""
+    """Expected queue of a link, packets: the target, RED's middle, or half of the buffer."""
+    target = link.aqm.target_queue(link.capacity)
+    if target is not None:
+        return float(min(target, link.buffer))
     if isinstance(link.aqm, Red):
         return float(link.aqm.min_thresh + link.aqm.max_thresh) / 2
     return float(link.buffer) / 2

@@ -28,10 +28,12 @@ from vegasfluid.analysis.equilibria.equilibrium import (
 )
 from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, network_with_alpha
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.network import Flows, Network
+from vegasfluid.network import Flows, Link, Network
 from vegasfluid.tuning.parameters import largest_alpha
 from vegasfluid.tuning.result import Recommendation
 
@@ -47,6 +49,8 @@ SMALLEST_ELASTICITY = 1e-3
 """With a smaller d log(ratio) / d log(alpha), alpha does not follow from the ratio."""
 RED_FIELDS = ("min_thresh", "max_thresh", "max_drop")
 """RED's numbers by which log(ratio) is differentiated."""
+PIE_FIELDS = ("target",)
+"""PIE's numbers by which log(ratio) is differentiated; its gains have no effect at equilibrium."""
 
 
 @dataclass(frozen=True)
@@ -247,10 +251,10 @@ def stability_or_reason(state: Equilibrium) -> tuple[Stability | None, str]:
 def terms_of_alpha(state: Equilibrium, tuned: str) -> dict[str, float]:
     """Terms that alpha is the sum of in equilibrium, packets, by name.
 
-    A flow's part of the queue up to RED_min, or to a full buffer (the N-th part where rates are
-    equal), and of the queue above that; the difference of the dialect's estimate from the backlog
-    (its divisor, its rounding, other queues on the path); and what alpha must exceed the estimate
-    by because of losses.
+    A flow's part of the queue up to RED_min, to PIE's target or to a full buffer (the N-th part
+    where rates are equal), and of the queue above that; the difference of the dialect's estimate
+    from the backlog (its divisor, its rounding, other queues on the path); and what alpha must
+    exceed the estimate by because of losses.
     """
     network, law = state.network, law_of(state, tuned)
     direction, goodput = network.flows[tuned].direction, state.mean(tuned, "goodput")
@@ -259,9 +263,8 @@ def terms_of_alpha(state: Equilibrium, tuned: str) -> dict[str, float]:
         for name, flows in network.flows.items()
         if flows.direction == direction
     )
-    red, backlog = network.link.aqm, state.mean(tuned, "backlog")
-    low = red.min_thresh if isinstance(red, Red) else network.link.buffer
-    name = "red_min" if isinstance(red, Red) else "buffer"
+    name, low = lower_queue(network.link)
+    backlog = state.mean(tuned, "backlog")
     part = min(low * goodput / total, backlog)
     estimate, offset = estimated_backlog(state, tuned), law.implementation.alpha_offset
     return {
@@ -272,15 +275,36 @@ def terms_of_alpha(state: Equilibrium, tuned: str) -> dict[str, float]:
     }
 
 
+def lower_queue(link: Link) -> tuple[str, float]:
+    """Name and length (packets) of the queue from which on more queue is a term of its own.
+
+    It is RED's lower threshold `red_min`, the queue at a discipline's `target`, or the `buffer`.
+    """
+    if isinstance(link.aqm, Red):
+        return "red_min", float(link.aqm.min_thresh)
+    target = link.aqm.target_queue(link.capacity)
+    return ("buffer", float(link.buffer)) if target is None else ("target", float(target))
+
+
+def queue_fields(aqm: QueueDiscipline) -> tuple[str, ...]:
+    """Names of a queue discipline's numbers by which log(ratio) is differentiated.
+
+    None of them for a discipline other than RED and PIE, for which it is the buffer.
+    """
+    if isinstance(aqm, Red):
+        return RED_FIELDS
+    return PIE_FIELDS if isinstance(aqm, Pie) else ()
+
+
 def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
     """Derivatives of log(goodput ratio) by the logarithms of alpha and the network's numbers.
 
-    By name (`alpha`, `flows`, `capacity`, `base_rtt`, RED's numbers or `buffer`), by implicit
-    differentiation; `flows` scales every class. Empty where the equilibrium is a set.
+    By name (`alpha`, `flows`, `capacity`, `base_rtt`, RED's or PIE's numbers or `buffer`), by
+    implicit differentiation; `flows` scales every class. Empty where the equilibrium is a set.
     """
     if state.upper is not None:
         return {}
-    aqm = RED_FIELDS if isinstance(state.network.link.aqm, Red) else ("buffer",)
+    aqm = queue_fields(state.network.link.aqm) or ("buffer",)
     names: tuple[str, ...] = ("alpha", "flows", "capacity", "base_rtt", *aqm)
     index = list(state.network.flows).index(tuned)
 
@@ -319,14 +343,14 @@ def alpha_elasticities(slopes: dict[str, float]) -> dict[str, float]:
 def scaled_network(network: Network, tuned: str, factor: dict[str, Any]) -> Network:
     """The network with alpha of class `tuned` and its numbers times factors, given by name.
 
-    The names are `alpha`, `capacity`, `base_rtt` (scales all delays), and RED's numbers or
-    `buffer`.
+    The names are `alpha`, `capacity`, `base_rtt` (scales all delays), and RED's or PIE's
+    numbers or `buffer`.
     """
     ((name, link),) = network.links.items()
     longer = factor["base_rtt"]
     changes = {"capacity": link.capacity * factor["capacity"], "delay": link.delay * longer}
-    if isinstance(link.aqm, Red):
-        values = {key: getattr(link.aqm, key) * factor[key] for key in RED_FIELDS}
+    if known := queue_fields(link.aqm):
+        values = {key: getattr(link.aqm, key) * factor[key] for key in known}
         link = replace(link, aqm=replace(link.aqm, **values), **changes)
     else:
         link = replace(link, buffer=link.buffer * factor["buffer"], **changes)

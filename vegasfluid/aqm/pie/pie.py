@@ -189,6 +189,10 @@ class Pie(QueueDiscipline):
         """True: the probability changes until the delay is at the target."""
         return True
 
+    def target_queue(self, capacity: Any) -> Any:
+        """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
+        return self.target * capacity
+
     def converging_derivative(self, state: QueueState) -> PieState:
         """Time derivative of a state that follows the delay: probability 1/s, old delay s/s.
 
