@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
+from numba.core.errors import TypingError
 
 from tests.packet.end_state import execute
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
 from vegasfluid.packet.initial_state import initial_state
 from vegasfluid.packet.jit import compiled, kernel, self_test
+from vegasfluid.packet.jit.deferred_codegen import without_timers
 
 NETWORK = Network(
     Link(1000.0, 30, Red(5, 20, max_drop=0.1)),
@@ -48,3 +51,16 @@ def test_the_fallback_warns_once_and_gives_the_same_results(monkeypatch) -> None
     slow = execute(NETWORK, start, times, plain)
     for name, array in fast._asdict().items():
         np.testing.assert_array_equal(array, getattr(slow, name), err_msg=name)
+
+
+def test_numba_times_its_locks_again_after_a_kernel():
+    """Also where compiling fails: other code of the process may read Numba's times."""
+    with pytest.raises(TypingError), without_timers():
+        njit(lambda: undefined_name).compile(())  # type: ignore[name-defined]
+    timed = njit(lambda: 1)
+    timed.compile(())
+    assert set(timed.get_metadata(())["timers"]) == {"compiler_lock", "llvm_lock"}
+    untimed = njit(lambda: 2)
+    with without_timers():
+        untimed.compile(())
+    assert not untimed.get_metadata(()).get("timers")

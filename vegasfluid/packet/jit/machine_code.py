@@ -21,6 +21,7 @@ from typing import Any
 import numba
 
 from vegasfluid.interruption import at_interruption
+from vegasfluid.packet.jit.deferred_codegen import without_timers
 
 __all__ = ["kept_in"]
 
@@ -97,7 +98,8 @@ def compiled_into(
         shutil.rmtree(folder, ignore_errors=True)
         return build(False)
     try:
-        function.compile(signature)
+        with without_timers():
+            function.compile(signature)
     except OSError:  # from writing: the function is compiled
         shutil.rmtree(folder, ignore_errors=True)
     else:
