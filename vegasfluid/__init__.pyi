@@ -10,6 +10,7 @@ from .analysis import stability as stability
 from .aqm.droptail import DropTail as DropTail
 from .aqm.pie import Pie as Pie
 from .aqm.red import Red as Red
+from .aqm.step import StepMarking as StepMarking
 from .congestion.cubic import Cubic as Cubic
 from .congestion.highspeed import HighSpeed as HighSpeed
 from .congestion.newreno import NewReno as NewReno

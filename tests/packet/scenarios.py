@@ -13,6 +13,7 @@ from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.aqm.step import StepMarking
 from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.newreno import NewReno
@@ -145,6 +146,14 @@ def controlled() -> Network:
     return network(link(pie, 30), classes)
 
 
+def stepping() -> Network:
+    """All that finds more than five packets is marked, or dropped: those of every other class."""
+    classes = flows(LAWS)
+    for name in list(classes)[::2]:
+        classes[name] = replace(classes[name], ecn=False)
+    return network(link(StepMarking(5), 20), classes)
+
+
 def offering() -> Network:
     """Every kind of traffic one way, delayed ACKs, overheads."""
     sessions = {"mean_gap": 0.3, "mean_size": 0.05}
@@ -227,6 +236,7 @@ SCENARIOS: dict[str, Network] = {
     "marks": marking(hard_drop=True),
     "adaptive marks": marking(adaptive=True, gentle=True, wait=False),
     "PIE": controlled(),
+    "step": stepping(),
     "traffic": offering(),
     "everything": everything(),
 }

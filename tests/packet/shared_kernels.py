@@ -13,7 +13,7 @@ from tests.packet.scenarios import SCENARIOS, link
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.network import Event, Flows, Link, Network
 
-ONE_WAY = ("every law", "drop-tail", "chain", "marks", "adaptive marks", "PIE", "traffic")
+ONE_WAY = ("every law", "drop-tail", "chain", "marks", "adaptive marks", "PIE", "step", "traffic")
 """Scenarios in which ACKs wait in no queue."""
 IDLE = 1e6
 """When the idle classes start, s; after the end of every run."""

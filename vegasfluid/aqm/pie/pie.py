@@ -86,8 +86,8 @@ def spaced(prob: Any) -> Any:
     The smallest number of packets with a sum of at least 0.85 is taken as half a packet more than
     0.85/P, and as 1 where P alone reaches it.
 
-    >>> round(spaced(0.01), 6), spaced(1.0)
-    (0.005420, 1.0)
+    >>> round(float(spaced(0.01)), 6), float(spaced(1.0))
+    (0.00542, 1.0)
     """
     missing = smooth.positive_part(LEAST_SUM - prob)
     return prob / (1 + missing + smooth.minimum(missing, prob) / 2)
