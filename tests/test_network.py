@@ -77,25 +77,25 @@ def test_a_single_link_has_a_name() -> None:
     assert list(Network(LINK, {"reno": RENO}).links) == ["bottleneck"]
     assert Network(LINK, {"reno": RENO}).link is LINK
     two = Network({"a": LINK, "b": LINK}, {"reno": dataclasses.replace(RENO, path=("a", "b"))})
-    with pytest.raises(InvalidInput, match="links must be one link here, but is '2 links'"):
+    with pytest.raises(InvalidInput, match="links must be one link here, but is 2 links"):
         _ = two.link
 
 
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
-        ({}, "Flows: base_rtt must be given, or else access_delay, but is 'missing'."),
+        ({}, "Flows: base_rtt must be given, or else access_delay, but is missing."),
         (
             {"base_rtt": 0.04, "access_delay": 0.01},
             "Flows: base_rtt must be left out where access_delay is given, but is 0.04.",
         ),
         (
             {"base_rtt": (0.04, 0.05)},
-            "Flows: base_rtt must be one value, or 3 values, but is '2 values'.",
+            "Flows: base_rtt must be one value, or 3 values, but is 2 values.",
         ),
         (
             {"base_rtt": 0.04, "start": (1.0,)},
-            "Flows: start must be one value, or 3 values, but is '1 values'.",
+            "Flows: start must be one value, or 3 values, but is 1 values.",
         ),
         ({"base_rtt": 0.0}, "Flows: base_rtt must be above 0, but is 0.0."),
         ({"base_rtt": (0.1, 0.0, 0.1)}, "Flows: base_rtt must be above 0, but is 0.0."),
@@ -189,12 +189,12 @@ TWO = {"a": LINK, "b": LINK}
     [
         (
             {"flows": {}},
-            "Network: flows must be at least one class of flows, but is 'none'.",
+            "Network: flows must be at least one class of flows, but is none.",
         ),
-        ({"links": {}}, "Network: links must be at least one link, but is 'none'."),
+        ({"links": {}}, "Network: links must be at least one link, but is none."),
         (
             {"links": TWO},
-            "flows.reno: path must be given where there are several links, but is 'missing'.",
+            "flows.reno: path must be given where there are several links, but is missing.",
         ),
         (
             {"flows": {"reno": dataclasses.replace(RENO, path=("c",))}},
@@ -214,7 +214,7 @@ TWO = {"a": LINK, "b": LINK}
         ),
         (
             {"flows": {"reno": dataclasses.replace(RENO, path=())}},
-            "flows.reno: path must be at least one link, but is 'none'.",
+            "flows.reno: path must be at least one link, but is none.",
         ),
         (
             {"flows": {"reno": Reno()}},

@@ -7,7 +7,7 @@ from numbers import Real
 from vegasfluid.limits import short_number
 
 __all__ = ["ComputationFailed", "InvalidInput", "NotInstalled", "SolveFailed", "TooLarge"]
-__all__ += ["Unsupported", "VegasfluidError", "printable"]
+__all__ += ["Unsupported", "VegasfluidError", "Words", "printable"]
 
 LONGEST_NUMBER = 20
 """Number of characters up to which a given number is printed in full."""
@@ -33,6 +33,20 @@ def printable(text: str, keep: str = "") -> str:
 
 class VegasfluidError(Exception):
     """Base class of all errors that vegasfluid raises; the command line prints them in one line."""
+
+
+class Words(str):
+    """What was given, in words instead of as a value: error messages print it without quotes.
+
+    >>> print(InvalidInput("Flows", "base_rtt", "given", Words("missing")))
+    Flows: base_rtt must be given, but is missing.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """The words as they are."""
+        return str(self)
 
 
 class InvalidInput(VegasfluidError, ValueError):

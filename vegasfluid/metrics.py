@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.interval_totals import IntervalTotals, increase_from, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.quantities import mbps
@@ -253,7 +253,7 @@ def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.
         InvalidInput: for a run without bins, or a link that the network does not have.
     """
     if "arrivals" not in data:
-        raise InvalidInput("metrics", "run", "simulated with bin_width", "without bins")
+        raise InvalidInput("metrics", "run", "simulated with bin_width", Words("without bins"))
     links = [str(name) for name in data["link"].values]
     chosen = links[0] if link is None and len(links) == 1 else link
     if chosen not in links:

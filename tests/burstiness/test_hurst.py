@@ -142,7 +142,7 @@ def test_invalid_series_are_rejected(method):
     broken[5] = np.nan
     with pytest.raises(InvalidInput, match="finite, but is nan"):
         hurst(broken, method)
-    with pytest.raises(InvalidInput, match="number of different counts must be at least 2"):
+    with pytest.raises(InvalidInput, match="counts must be of at least two different values"):
         hurst(np.full(BINS, 3), method)
     with pytest.raises(InvalidInput, match="number of counts must be"):
         hurst(series[:100], method)

@@ -38,7 +38,7 @@ def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
     refused(run("recommend", path), "the number of classes must be at least 2, but is 1")
     two = SMALL.replace('law = { name = "reno" }', 'law = { name = "vegas" }')
     path = written(tmp_path, two)
-    refused(run("recommend", path), "tune must be given: one of reno, vegas")
+    refused(run("recommend", path), "tune must be given, as one of reno, vegas")
 
 
 def test_the_next_step_repeats_the_options_that_were_given(run, small):

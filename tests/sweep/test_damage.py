@@ -77,7 +77,7 @@ def test_damaged_coordinates_are_written_again(whole, tmp_path, name, damage):
     path = tmp_path / "sweep.zarr"
     shutil.copytree(whole, path)
     damage(path / name)
-    with pytest.warns(RuntimeWarning, match=f"the coordinates {name.split('/')[0]} are damaged"):
+    with pytest.warns(RuntimeWarning, match=f"the coordinate {name.split('/')[0]} is damaged"):
         reached = run(small_sweep(), path)
     assert reached.found == 8
     assert files_of(path) == files_of(whole)
@@ -237,7 +237,7 @@ def test_a_sweep_of_which_every_point_fails_is_no_success(tmp_path, monkeypatch,
     monkeypatch.setattr(packet_tasks, "record_packets", erring(99, ZeroDivisionError("of a law")))
     asked = ["sweep", str(write_model(tmp_path)), "--over", f"{ALPHA}=1,2", "--engine", "packets"]
     assert run_app([*asked, "--out", str(tmp_path / "sweep.zarr")]) == 1
-    assert "every point failed, the first because of ZeroDiv" in capsys.readouterr().err
+    assert "every point failed; the error of the first: ZeroDiv" in capsys.readouterr().err
 
 
 def raced(monkeypatch: pytest.MonkeyPatch, other: Any) -> None:

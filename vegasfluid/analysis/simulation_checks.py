@@ -103,8 +103,9 @@ def limit_cycle(network: Network) -> LimitCycle:
         network: links, and classes of flows.
 
     Returns:
-        Mean window (packets), round-trip time (s) and goodput (packets/s) by class, the range of
-        each queue (packets), and the period of the first queue's oscillation (s).
+        Mean window (packets) and round-trip time (s) of each class, mean goodput of one of its
+        flows (packets/s), each queue's mean, minimum and maximum (packets), and the period of the
+        first queue's oscillation (s), or None if it hardly oscillates.
 
     Raises:
         InvalidInput: if the fluid model does not support the network.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 
 __all__ = ["QUANTILE", "Estimate", "as_series", "normal_estimate", "require_above_zero"]
 
@@ -68,7 +68,7 @@ def as_series(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
         bad = series[~np.isfinite(series)][0]
         raise InvalidInput(whose, "counts", "finite", float(bad))
     if np.ptp(series) == 0.0:
-        raise InvalidInput(whose, "number of different counts", "at least 2", 1)
+        raise InvalidInput(whose, "counts", "of at least two different values", Words("all equal"))
     return series
 
 

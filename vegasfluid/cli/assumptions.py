@@ -12,7 +12,7 @@ __all__ = ["Assumptions", "assumptions_from_options"]
 
 DEFAULT_LOSS_PROCESS = "iid"
 """Loss process of the fluid models if none is given: independent losses."""
-FLUID_ONLY = "the packet simulator computes it, only fluid and density assume it"
+FLUID_ONLY = "the packet simulator computes what --engine fluid and density assume"
 """Reason why options for assumptions need a fluid engine."""
 
 

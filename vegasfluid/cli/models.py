@@ -9,7 +9,7 @@ from typing import Any
 from vegasfluid.bundled import bundled_models, purpose
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.cli.targets import check_target
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.output_files import write_text
 
 __all__ = ["run"]
@@ -23,7 +23,7 @@ def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
     """
     if name is None:
         if out is not None:
-            raise InvalidInput("models", "NAME", "given with --out", "missing")
+            raise InvalidInput("models", "NAME", "given with --out", Words("missing"))
         show_all(as_json)
         return
     path = path_of(name)

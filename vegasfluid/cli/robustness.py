@@ -84,7 +84,9 @@ def worst_cases_table(result: RobustRecommendation) -> Table:
 
 
 def ratio_cells(evaluated: ScenarioResult) -> tuple[str, ...]:
-    """Table cells of a scenario: measured goodput ratio, 95 % interval, fluid ratio, numbers."""
+    """Cells of a table row for a scenario: goodput ratio measured on packets (no unit), its 95 %
+    confidence interval, the fluid model's ratio, and names and values of the uncertain numbers.
+    """
     low, high = evaluated.packets.interval
     return (
         f"{evaluated.packets.ratio:.3f}",

@@ -15,7 +15,7 @@ from vegasfluid.cli.next_steps import show_written
 from vegasfluid.cli.output import console, print_json, progress
 from vegasfluid.cli.sweep_progress import show_progress
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
-from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported
+from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported, Words
 from vegasfluid.sweep import Progress, Sweep, open_sweep
 from vegasfluid.sweep import run as run_sweep
 from vegasfluid.sweep.axis_spec import numbers_from, size_from
@@ -83,7 +83,7 @@ def run(
     points = math.prod(map(size_from, over))
     if points > MAX_POINTS and not yes:
         allowed = f"a grid of at most {MAX_POINTS} points without --yes"
-        raise InvalidInput("sweep", "--over", allowed, f"{points} points")
+        raise InvalidInput("sweep", "--over", allowed, Words(f"{points} points"))
     command = command_of(name, over, options)
     axes = [numbers_from(text) for text in over]
     sweep = Sweep(model, axes, name=name, command=command, **options)
@@ -197,7 +197,7 @@ def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
 def all_failed(out: Path) -> SolveFailed:
     """The error that every point of the sweep in `out` failed, with the reason of the first."""
     reason = str(open_sweep(out)["reason"].values.flat[0])
-    return SolveFailed(f"sweep: every point failed, the first because of {reason}")
+    return SolveFailed(f"sweep: every point failed; the error of the first: {reason}")
 
 
 def show_estimate(cost: Estimate, as_json: bool) -> None:

@@ -160,7 +160,7 @@ class PacketRules:
 
     @property
     def on_ecn_echo(self) -> Handler:
-        """Function `(flow, now) -> None` that reduces the window for an ECN echo; `now` in ps.
+        """Handler of an ECN echo, `(flow, now) -> None`: reduces the window (packets); `now` in ps.
 
         The sender calls it at most once per window of data.
         """

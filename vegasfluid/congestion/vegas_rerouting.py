@@ -64,10 +64,10 @@ def take_route_sample(flow: Flow, rtt: float) -> None:
 
 
 def end_group(flow: Flow) -> None:
-    """After N packets, count the groups in a row with a high RTT; after L, change the base RTT.
+    """At the end of a group of N packets, count consecutive groups with a high RTT.
 
-    The base RTT (ps) becomes the smallest RTT of the group, and the window (packets) grows in
-    proportion, plus one packet. Changes the flow's record.
+    After L of them the base RTT (ps) becomes the group's smallest RTT, and the window (packets)
+    grows in proportion, plus one packet. Changes the flow's record.
     """
     allowed = flow.backlog_delay + min(flow.delta * flow.base_rtt, flow.margin)
     if flow.group_rtt - flow.base_rtt <= allowed:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int32
 from numpy.typing import ArrayLike
 
 from vegasfluid.dde.outcome import Outcome
-from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.errors import InvalidInput, SolveFailed, Words
 
 __all__ = ["Curve", "Solution", "check"]
 
@@ -90,7 +90,7 @@ class Solution(NamedTuple):
         """
         if self.interpolation is None:
             allowed = "requested with saveat=SaveAt(dense=True)"
-            raise InvalidInput("dde.Solution", "dense output", allowed, "missing")
+            raise InvalidInput("dde.Solution", "dense output", allowed, Words("missing"))
         return self.interpolation
 
 

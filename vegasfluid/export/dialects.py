@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.export.settings import OperatingPoint, System, settings_for
 from vegasfluid.network import Network
 
@@ -89,11 +89,11 @@ def class_parameters(
         return VegasParameters(values, law.dialect, "as the model has it", False)
     if point is None:
         allowed = f"given for {name}, whose dialect is {law.dialect} and not {system.name}"
-        raise InvalidInput("export", "points", allowed, "missing")
+        raise InvalidInput("export", "points", allowed, Words("missing"))
     values, reason = settings_for(system, law, point)
     if reason is not None:
         allowed = f"one that {system.name} can reproduce ({reason})"
-        raise InvalidInput(f"flows.{name}", "law", allowed, f"vegas, {law.dialect}: {given}")
+        raise InvalidInput(f"flows.{name}", "law", allowed, Words(f"vegas, {law.dialect}: {given}"))
     origin = (
         f"translated from {law.dialect} ({given}) where the round-trip time is "
         f"{point.rtt_over_base:.3g} times the base RTT, with windows of {point.cwnd:.3g} packets "

@@ -62,11 +62,11 @@ def fit_hosts(
 
 
 def with_settings(flows: Flows, values: Mapping[str, Any]) -> Flows:
-    """Copy of a class with other values of its host, its own or of its congestion control.
+    """Copy of a class with given values of its fields or its congestion control's parameters.
 
     Args:
         flows: the class.
-        values: values by field of the class or its congestion control; others are left out.
+        values: values by field of the class or its congestion control; other names are ignored.
     """
     law, own = (
         {entry.name: values[entry.name] for entry in fields(owner) if entry.name in values}

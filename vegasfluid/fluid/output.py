@@ -120,7 +120,7 @@ def flows_by_queue(field: VectorField) -> Float[Array, "hops queues"]:
 
 
 def marked(state: State, field: VectorField) -> np.ndarray:
-    """Packets of one flow that each hop has marked since the start; (time, hops)."""
+    """Packets of one flow of each hop's group that the hop has marked so far; (time, hops)."""
     aqm = field.parameters.aqm
     marks = [aqm[hop.queue].marks for hop in field.structure.hops]
     return np.where(marks, state.signalled - state.dropped, 0.0)

@@ -279,13 +279,16 @@ class LossEvents(NamedTuple):
 def loss_events(
     window: LawState, law: CongestionControl, senders: SenderSignals, signals: Signals
 ) -> LossEvents:
-    """Loss events of a flow of a class, 1/s, from the losses that its sender detects.
+    """Rates of the loss events of one flow of a class, 1/s, from the losses its sender detects.
 
-    Let a fraction r of the flows be in recovery, with windows smaller by the fraction b. Then the
-    windows of the others are W / (1 - r b), and each loss event takes more of the mean by this
-    factor. Their number is not larger by it: losses detected now happened a round trip ago, before
-    the flows now in recovery reduced their windows. While a queue is full, each flow has one
-    synchronised loss.
+    A fraction r of the flows is in recovery, with windows already reduced by the fraction b, and
+    does not respond again: of random losses the fraction 1 - r becomes loss events (`rate`). While
+    a queue is full, each flow has one synchronised loss; these become rarer only if few flows are
+    outside recovery (`FEW_FLOWS_LEFT`). The flows outside have windows W / (1 - r b), where W is
+    the mean, so each event reduces the mean by 1 / (1 - r b) times as much; `effective_rate`
+    includes this factor, and that of the loss process for synchronised losses. The rate of losses
+    does not have this factor: losses detected now happened a round trip ago, before the flows now
+    in recovery reduced their windows.
     """
     cwnd, process = law.cwnd_of(window, senders.rtt), signals.loss_process
     reduced = law.cwnd_of(law.after_loss(window, signals), senders.rtt)

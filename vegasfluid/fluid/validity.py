@@ -112,10 +112,10 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
 
 
 def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
-    """A line if the full buffer of `link` drops a larger fraction of one class's packets.
+    """Yield a warning if one class loses more than `UNEVEN` times the fraction of another.
 
-    The fractions are those of all packets sent during the samples `late`, over all links; the
-    limit is a ratio of `UNEVEN`.
+    Only classes that cross the full buffer of `link` and respond to loss are compared. The
+    fractions are of all packets sent in the samples `late`, over all links.
     """
     ends = [late.start, -1]
     dropped, sent = (

@@ -117,7 +117,7 @@ class Builder:
         """
         scalar = TYPES.get(dtype)
         if scalar is None:
-            raise Unsupported(f"numbers of type {dtype}")
+            raise Unsupported(f"no translation of numbers of type {dtype}")
         return f"<{self.width} x {scalar}>" if varying and self.width > 1 else scalar
 
     def write(self, line: str) -> None:

@@ -59,7 +59,7 @@ def driver() -> Any:
     try:
         return ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise Unsupported("this machine: CUDA's driver cannot be loaded") from error
+        raise Unsupported("CUDA's driver cannot be loaded") from error
 
 
 def register(program: Program) -> str:
@@ -106,7 +106,7 @@ def kernel_of(text: str) -> int:
     if not code:
         code = cuda.cuLibraryGetKernel(ctypes.byref(kernel), library, KERNEL.encode())
     if code:
-        raise Unsupported(f"this program: CUDA's driver says error {code}")
+        raise Unsupported(f"CUDA's driver reports error {code}")
     return kernel.value or 0
 
 

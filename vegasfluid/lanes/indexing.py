@@ -64,7 +64,7 @@ class Indexing:
             Unsupported: if it is in memory, because it is too large.
         """
         if isinstance(value, Stored):
-            raise Unsupported(f"this operation on an array of shape {value.shape}")
+            raise Unsupported(f"an array of shape {value.shape} is too large here")
         return value
 
     def loaded(self, source: Stored, shape: tuple[int, ...]) -> Value:
@@ -106,7 +106,7 @@ class Indexing:
         """
         params, shape = equation.params, equation.outvars[0].aval.shape
         if not in_registers(shape):
-            raise Unsupported(f"a gather of shape {shape}")
+            raise Unsupported(f"no translation of a gather of shape {shape}")
         dims = params["dimension_numbers"]
         axes = Windows(
             tuple(dims.offset_dims),

@@ -232,7 +232,7 @@ def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsuppor
     """
     if call.warn and str(reason) not in WARNED:
         WARNED.add(str(reason))
-        text = f"lane kernel: compiled by XLA instead, as there is no translation of {reason}"
+        text = f"lane kernel: compiled by XLA instead: {reason}"
         warnings.warn(text, LaneKernelWarning, stacklevel=3)
     return lowered_by_xla(context, *given, call=call)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.model import Model
 from vegasfluid.modelfile.errors import network_error, validation_error
 from vegasfluid.modelfile.parameters import OWNERS, Parameter, parameter_of, with_values
@@ -154,5 +154,5 @@ def uncertain(model: Model) -> Iterator[tuple[Parameter, Range]]:
         nominal = round(nominal) if parameter.whole else nominal
         if not math.isclose(value, nominal, rel_tol=ROUNDING):
             allowed = f"around the network's {name} ({value:g})"
-            raise InvalidInput("Model", "ranges", allowed, f"around {nominal:g}")
+            raise InvalidInput("Model", "ranges", allowed, Words(f"around {nominal:g}"))
         yield parameter, given

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.network.event import Event
 from vegasfluid.network.flows import Flows
 from vegasfluid.network.link import Link
@@ -32,15 +32,15 @@ def check_connections(network: Network) -> None:
             delay of the links, or events that are invalid or not in order of time.
     """
     if not network.links:
-        raise InvalidInput("Network", "links", "at least one link", "none")
+        raise InvalidInput("Network", "links", "at least one link", Words("none"))
     if not network.flows:
-        raise InvalidInput("Network", "flows", "at least one class of flows", "none")
+        raise InvalidInput("Network", "flows", "at least one class of flows", Words("none"))
     for name, flows in network.flows.items():
         if flows.path == ():
-            raise InvalidInput(f"flows.{name}", "path", "at least one link", "none")
+            raise InvalidInput(f"flows.{name}", "path", "at least one link", Words("none"))
         if flows.path is None and len(network.links) > 1:
             allowed = "given where there are several links"
-            raise InvalidInput(f"flows.{name}", "path", allowed, "missing")
+            raise InvalidInput(f"flows.{name}", "path", allowed, Words("missing"))
         for link in flows.path or ():
             if link not in network.links:
                 known = "one of " + ", ".join(network.links)

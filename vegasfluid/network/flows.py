@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from vegasfluid.congestion.base import CongestionControl
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.network.hosts import HOSTS, LARGEST_RTO, Host, HostName
 from vegasfluid.network.link import Link
 from vegasfluid.quantities import (
@@ -97,7 +97,9 @@ class Flows(Value):
             require_one_of(self, "host", HOSTS)
         if (self.base_rtt is None) == (self.access_delay is None):
             if self.base_rtt is None:
-                raise InvalidInput("Flows", "base_rtt", "given, or else access_delay", "missing")
+                raise InvalidInput(
+                    "Flows", "base_rtt", "given, or else access_delay", Words("missing")
+                )
             allowed = "left out where access_delay is given"
             raise InvalidInput("Flows", "base_rtt", allowed, self.base_rtt)
         if not self.law.rules.reliable and self.traffic.endless:
@@ -108,7 +110,7 @@ class Flows(Value):
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != self.count:
                 allowed = f"one value, or {self.count} values"
-                raise InvalidInput("Flows", name, allowed, f"{len(value)} values")
+                raise InvalidInput("Flows", name, allowed, Words(f"{len(value)} values"))
 
     @property
     def settings(self) -> Host:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 
 from vegasfluid.congestion.base import CongestionControl
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.network.arguments import check_events, check_parts
 from vegasfluid.network.connections import check_connections
 from vegasfluid.network.event import Event
@@ -75,7 +75,9 @@ class Network(Value):
             InvalidInput: for a network with several links.
         """
         if len(self.links) != 1:
-            raise InvalidInput("Network", "links", "one link here", f"{len(self.links)} links")
+            raise InvalidInput(
+                "Network", "links", "one link here", Words(f"{len(self.links)} links")
+            )
         return next(iter(self.links.values()))
 
     @property
@@ -312,7 +314,7 @@ class Network(Value):
         return min(link.capacity for link in self.links.values()) * sum(rtts) / len(rtts)
 
     def fair_share(self) -> float:
-        """Smallest of all links' capacities, each divided by the flows that cross it, packets/s."""
+        """Smallest fair share of a link, packets/s: its capacity over the number of its flows."""
         return min(
             float(link.capacity) / max(self.flow_count(name), 1)
             for name, link in self.links.items()

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.plot.style import FAINT, LINES, colour, new_axes, styled
 from vegasfluid.plot.trajectories import run_label
 
@@ -50,7 +50,7 @@ def phase_plane(
         InvalidInput: if there are no runs, or an unknown quantity.
     """
     if not runs:
-        raise InvalidInput("phase_plane", "runs", "one trajectory or more", "none")
+        raise InvalidInput("phase_plane", "runs", "one trajectory or more", Words("none"))
     classes = [str(name) for name in runs[0]["flow_class"].values]
     x = x or (f"cwnd:{classes[0]}" if len(classes) > 1 else "queue")
     y = y or f"cwnd:{classes[-1]}"

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.plot.style import (
     FAINT,
     LINES,
@@ -178,7 +178,7 @@ def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None
         InvalidInput: if there are no runs.
     """
     if not runs:
-        raise InvalidInput("plot", "runs", "one trajectory or more", "none")
+        raise InvalidInput("plot", "runs", "one trajectory or more", Words("none"))
     axes = new_axes(ax, PANEL)
     for run, line in zip(runs, cycle(LINES), strict=False):
         suffix = f" ({run_label(run)})" if len(runs) > 1 else ""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.model import Model
 from vegasfluid.modelfile.parameters import Parameter, parameter_of, with_values
 from vegasfluid.network import Network
@@ -98,7 +98,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if not self.options:
-            raise InvalidInput("sweep", self.label, "given one option or more", "none")
+            raise InvalidInput("sweep", self.label, "given one option or more", Words("none"))
         _check_label(self.label)
 
     @property

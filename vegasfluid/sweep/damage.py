@@ -102,7 +102,7 @@ def warn_of_damage(path: Path, what: str, action: str) -> None:
 
     Args:
         path: path of the store.
-        what: the part, with its verb, such as `the coordinates seed are`.
+        what: the part, with its verb, such as `the coordinate seed is`.
         action: what happens to it: `computed` or `written`.
     """
     message = f"sweep: {path}: {what} damaged or missing, and will be {action} again."

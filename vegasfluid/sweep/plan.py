@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.model import Model
 from vegasfluid.sweep.axes import Axis, Choice, Numbers, is_whole, with_numbers
 from vegasfluid.sweep.summary import METRICS, links_of
@@ -105,7 +105,7 @@ class Sweep:
         if self.engine not in ENGINES:
             raise InvalidInput("sweep", "engine", "one of " + ", ".join(ENGINES), self.engine)
         if not self.axes:
-            raise InvalidInput("sweep", "axes", "one or more", "none")
+            raise InvalidInput("sweep", "axes", "one or more", Words("none"))
         self._check_seeds()
         object.__setattr__(self, "axes", tuple(map(self._fitting, self.axes)))
         labels = [axis.label for axis in self.axes]

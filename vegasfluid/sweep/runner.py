@@ -112,7 +112,7 @@ def run(
 def missing_chunks(
     store: Store, chunks: Iterable[Chunk], sweep: Sweep, progress: Progress
 ) -> list[Chunk]:
-    """The chunks that a store does not hold intact; counts the points of the others in `progress`.
+    """Chunks that are absent from a store or damaged; points of the rest are counted in `progress`.
 
     Warns of each damaged chunk.
     """

@@ -29,7 +29,7 @@ import numpy as np
 import zarr
 from zarr.codecs import Crc32cCodec
 
-from vegasfluid.errors import InvalidInput, VegasfluidError
+from vegasfluid.errors import InvalidInput, VegasfluidError, Words
 from vegasfluid.interruption import at_interruption
 from vegasfluid.sweep.damage import Stored, read_chunk, repair_metadata, warn_of_damage
 from vegasfluid.sweep.locking import locked
@@ -89,7 +89,7 @@ class Store:
             except (OSError, ValueError, RuntimeError, KeyError):
                 intact = False
             if not intact:
-                warn_of_damage(self.path, f"the coordinates {each.name} are", "written")
+                warn_of_damage(self.path, f"the coordinate {each.name} is", "written")
                 with write_errors(self.path):
                     array[:] = each.array
 
@@ -165,7 +165,7 @@ def check(path: Path, sweep: Sweep) -> None:
     """
     allowed, stored = "new, or the store of this sweep", identity_at(path)
     if stored is None:
-        raise InvalidInput("sweep", "--out", allowed, f"{path}, which is no sweep")
+        raise InvalidInput("sweep", "--out", allowed, Words(f"{path}, which is not a sweep"))
     wanted = json.loads(sweep.fingerprint())
     differences = [WORDS.get(key) or key for key in wanted if stored.get(key) != wanted[key]]
     if differences:

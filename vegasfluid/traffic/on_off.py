@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Gt
 
 from vegasfluid.clock import NEVER, picoseconds
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.quantities import (
     Delay,
     Megabytes,
@@ -138,7 +138,7 @@ class OnOff(TrafficSource):
         missing = [name for name, value in session.items() if value is None]
         if len(missing) == 1:
             (given,) = session.keys() - missing
-            raise InvalidInput("OnOff", missing[0], f"given with {given}", "missing")
+            raise InvalidInput("OnOff", missing[0], f"given with {given}", Words("missing"))
 
     def rate_limit(self, packet_bytes: int) -> float:
         """Mean rate of a flow over on and off times during a transfer, packets/s."""

@@ -157,7 +157,7 @@ def explain(recommendation: Recommendation, **settings: Unpack[RunSettings]) -> 
     def measured(law: Vegas) -> MeasuredSetting:
         """Packet runs of the recommended network with `law` for the tuned class; cached."""
         if law not in known:
-            report(f"explain: alpha {law.alpha:.4g}, beta {law.beta:.4g} on packets")
+            report(f"explain: packet runs with alpha {law.alpha:.4g}, beta {law.beta:.4g}")
             changed = network.with_law(tuned, law)
             times = {"until": until, "warmup": warmup}
             packets = measure(changed, tuned, seeds, **times, others=recommendation.others)

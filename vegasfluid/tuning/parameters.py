@@ -24,7 +24,7 @@ from jaxtyping import Float
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.network import Network, require_network
 
@@ -65,7 +65,9 @@ def tunable_class(network: Network, tune: str | None = None) -> str:
         given = ", ".join(flows.law.name for flows in network.flows.values())
         raise InvalidInput("recommend", "law", "vegas in at least one class", given)
     if tune is None and len(vegas) > 1:
-        raise InvalidInput("recommend", "tune", f"given: one of {', '.join(vegas)}", "missing")
+        raise InvalidInput(
+            "recommend", "tune", f"given, as one of {', '.join(vegas)}", Words("missing")
+        )
     if len(network.flows) < 2:
         raise InvalidInput("recommend", "the number of classes", "at least 2", 1)
     return tune or vegas[0]
@@ -96,6 +98,8 @@ def with_alpha(law: Vegas, alpha: Any, dead_band: Any = DEAD_BAND) -> Vegas:
 
 def whole_if_needed(law: Vegas, alpha: float) -> float:
     """The alpha (packets) nearest to `alpha` that the dialect of `law` can represent.
+
+    Dialects with whole packets need a whole number, at least 1; others keep `alpha`.
 
     >>> whole_if_needed(Vegas(dialect="ns2"), 3.4), whole_if_needed(Vegas(), 3.4)
     (3.0, 3.4)
@@ -226,7 +230,7 @@ def tuned_parameters(
         return alphas
     if not isinstance(network.link.aqm, Red):
         given = network.link.aqm.name
-        raise InvalidInput("recommend", "the queue discipline (it is tuned)", "red", given)
+        raise InvalidInput("recommend", "the queue discipline", "red to be tuned", given)
     return (*alphas, RedParameter("min_thresh"), RedParameter("spread"), RedParameter("max_drop"))
 
 

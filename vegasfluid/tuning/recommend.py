@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, Unpack, overload
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.export import translate
 from vegasfluid.network import Network
 from vegasfluid.ranges import Range
@@ -274,9 +274,10 @@ def recommend_over_ranges(
     request: Request,
     settings: RunSettings,
 ) -> RobustRecommendation:
-    """Find the parameters of one class with the smallest worst-case regret over ranges.
+    """Find the parameters (packets) of one class with the smallest worst-case regret over ranges.
 
-    The nominal network is tuned first, for comparison.
+    The regret in a network is how much farther its log(ratio / target) is from 0 than with the
+    best alpha for this network (no unit). The nominal network is tuned first, for comparison.
 
     Args:
         network: the nominal one.
@@ -294,7 +295,7 @@ def recommend_over_ranges(
     begin = time.perf_counter()
     objective = require_only_ratio(request)
     if substitute is None:
-        raise InvalidInput("recommend", "substitute", "given with ranges", "missing")
+        raise InvalidInput("recommend", "substitute", "given with ranges", Words("missing"))
     if isinstance(tune, (list, tuple)):
         raise InvalidInput("recommend", "tune", "one class over ranges", ", ".join(tune))
     scenarios = make_scenarios(network, ranges, substitute)
@@ -335,5 +336,5 @@ def require_only_ratio(request: Request) -> ShareRatio:
     given = [name for name, value in others.items() if value]
     if given or not isinstance(objective, ShareRatio):
         allowed = "left out over ranges (only a ratio can be asked for)"
-        raise InvalidInput("recommend", given[0], allowed, "given")
+        raise InvalidInput("recommend", given[0], allowed, Words("given"))
     return objective

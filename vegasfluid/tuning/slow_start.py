@@ -124,7 +124,7 @@ def measure_start(evaluator: Evaluator, network: Network, until: float) -> Measu
         network, evaluator.tuned, evaluator.seeds, until=until, warmup=0.0, others=evaluator.others
     )
     gamma = float(cast(Any, evaluator.law_in(network).gamma))
-    ratio = f"ratio {measurement.ratio:.3g} up to {until:g} s"
+    ratio = f"ratio {measurement.ratio:.3g} over the first {until:g} s"
     evaluator.settings.report(f"packets: gamma {gamma:.4g}, {ratio}")
     return measurement
 

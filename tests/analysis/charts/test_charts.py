@@ -300,7 +300,7 @@ def test_the_gain_of_a_vegas_that_loses_packets_is_the_slope_of_its_climbing_sha
 @pytest.mark.parametrize("law", [Reno(), Vegas(alpha=8, beta=10, dialect="linux")])
 def test_laws_with_another_rule_are_not_in_vegas_chart(law):
     rest = equilibrium(alone(0.9, 1.3))
-    with pytest.raises(InvalidInput, match="congestion controls of the backlog"):
+    with pytest.raises(InvalidInput, match="controls of the backlog"):
         vegas_point(replace(rest, network=rest.network.with_law("vegas", law)))
 
 
@@ -314,7 +314,7 @@ def test_other_laws_and_queues_have_no_place_in_renos_chart():
     rest = equilibrium(alone(0.9, 1.3))
     with pytest.raises(InvalidInput, match="the chart is for Reno flows"):
         reno_point(rest)
-    with pytest.raises(InvalidInput, match="rises with the queue alone"):
+    with pytest.raises(InvalidInput, match="depends on the queue alone"):
         reno_point(replace(rest, network=rest.network.with_law("vegas", Reno())))
 
 

@@ -91,7 +91,7 @@ def test_a_certificate_of_another_model_is_reported():
     matches(document, with_alpha(of_the_paper(3), 77.0))
     with pytest.raises(InvalidInput, match=r"base_rtt_s must be 0\.1\d* as in the model"):
         matches(document, of_the_paper(4))
-    with pytest.raises(InvalidInput, match=r"competitors.cubic must be .* but is 'missing'"):
+    with pytest.raises(InvalidInput, match=r"competitors.cubic must be .* but is missing"):
         matches(document, replaced_flows(of_the_paper(3)))
 
 

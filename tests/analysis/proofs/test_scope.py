@@ -39,7 +39,7 @@ REFUSED = {
     ),
     "highspeed": (with_flows(fast=Flows(1, HighSpeed(), base_rtt=0.05)), "law must be reno"),
     "other Vegas": (with_flows(more=VEGAS), "law must be reno"),
-    "alone": (Network(BASE.link, {"vegas": VEGAS}), "at least one class, but is 'none'"),
+    "alone": (Network(BASE.link, {"vegas": VEGAS}), "at least one class, but is none"),
     "not Vegas": (with_flows(vegas=RENO), "law must be vegas to be tuned"),
     "no such class": (Network(BASE.link, {"reno": RENO}), "tuned must be one of reno"),
     "ns-3": (mixed("ns3"), "dialect must be one of brakmo, ns2, linux"),

@@ -72,9 +72,6 @@ ALONE = [
     ("guards", one_switch(jnp.float64(1.0))),
     ("guards", one_switch(jnp.ones((1, 1)))),
     ("guards", one_switch(1.0)),
-    ("saveat", at(t1=True, solver_state=True)),
-    ("saveat", at(t1=True, controller_state=True)),
-    ("saveat", at(t1=True, made_jump=True)),
     ("saveat", at(ts=jnp.array([0.0, 1.0]), steps=True)),
     ("saveat", at(ts=jnp.array([1.0, 0.5]))),
     ("saveat", at(ts=jnp.array([0.0, jnp.nan]))),
@@ -91,6 +88,12 @@ def test_solve_rejects(name, change):
     with pytest.raises(InvalidInput) as caught:
         dde.solve(*positional, **given)
     refused_in_one_line(caught.value, name)
+
+
+@pytest.mark.parametrize("option", ["solver_state", "controller_state", "made_jump"])
+def test_a_state_of_the_solver_cannot_be_saved(option):
+    with pytest.raises(Unsupported, match=rf"SaveAt\({option}=True\) is not supported: a solve "):
+        dde.solve(by_lag, diffrax.Bosh3(), 0.0, 2.0, None, np.ones(1), **at(t1=True, **{option: 1}))
 
 
 BATCH = [

@@ -80,7 +80,7 @@ def reno_loop(equilibrium: Equilibrium, caller: str, group: FlowGroup | None = N
         raise Unsupported(caller, f"law {group.flows.law.name}", "the chart is for Reno flows")
     denominator, numerator = float(prob.denominator.subs("s", 0)), float(prob.queue.subs("s", 0))
     if prob.arrivals != 0 or not numerator > 0:
-        reason = "the chart needs a drop probability that rises with the queue alone"
+        reason = "the chart needs a drop probability that depends on the queue alone and increases"
         raise Unsupported(caller, f"aqm {network.link.aqm.name}", reason)
     rtt, capacity = group.values["rtt"], network.link.capacity
     count = equivalent_count(equilibrium, group)
@@ -157,7 +157,7 @@ def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Veg
     gain_by_rtt = -by_rtt * rtt**3 / (cwnd * base_rtt)
     if not gain_by_rtt > 0 or abs(gain_by_cwnd - gain_by_rtt) > SAME * gain_by_rtt:
         reason = (
-            "the chart is for congestion controls of the backlog W (R - T) / R, below their limits"
+            "the chart is for controls of the backlog W (R - T) / R that are not at a window limit"
         )
         raise Unsupported("vegas_point", f"law {group.flows.law.name}", reason)
     return VegasPoint(base_rtt / rtt, gain_by_rtt, drift * rtt)

@@ -18,7 +18,7 @@ import sympy as sp
 
 from vegasfluid.analysis.closed_forms.formula import Expression, symbol
 from vegasfluid.congestion.base import CongestionControl, Signals
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 
 __all__ = ["Branch", "above_zero", "branch_at", "equilibrium_drift", "equilibrium_signals", "exact"]
 
@@ -130,7 +130,12 @@ def require_apart(
         other: another argument.
     """
     if not values[first] > values[other]:
-        raise InvalidInput("branch_at", "witness", f"off the edge of {kind(*values)}", "on it")
+        raise InvalidInput(
+            "branch_at",
+            "witness",
+            f"where arguments of {kind(*values)} differ",
+            Words("where two are equal"),
+        )
 
 
 def above_zero(ratio: Expression, witness: Witness) -> Expression:

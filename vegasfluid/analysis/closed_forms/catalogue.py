@@ -47,8 +47,9 @@ def catalogue() -> dict[str, Formula]:
 
 
 def loss_based_formulas() -> Iterator[Formula]:
-    """Yield formulas for the equilibrium windows of Reno, Scalable TCP and HighSpeed TCP, packets,
-    and for Reno's constants.
+    """Yield formulas of loss-based controls: equilibrium windows of Reno, Scalable TCP and
+    HighSpeed TCP (packets), the constant c = W sqrt(p) of Reno (packets), and the factor phi on
+    the loss rate (no unit) for periodic and for independent losses, with additive increase.
     """
     yield windows_loss_based.reno_window()
     yield windows_loss_based.reno_loss_constant()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 
 __all__ = ["SYMBOLS", "Expression", "Formula", "Quantity", "quantities", "symbol"]
 
@@ -203,4 +203,4 @@ def require_names(formula: Formula, given: Iterable[str]) -> None:
             raise InvalidInput(formula.name, "values", wanted, name)
     for name in formula.arguments:
         if name not in given:
-            raise InvalidInput(formula.name, name, "given", "missing")
+            raise InvalidInput(formula.name, name, "given", Words("missing"))

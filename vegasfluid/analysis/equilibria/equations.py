@@ -222,9 +222,10 @@ def counter_rates(rates: State) -> Vector:
 
 
 def stationary_field_names(law: Any) -> frozenset[str]:
-    """Names of the fields of a congestion control's state that are constant at equilibrium.
+    """Names of the state variables of a congestion control that equilibrium equations leave out.
 
-    `slow_start` is one, as are fields that a long run no longer changes.
+    Their equilibrium values are known without solving: `slow_start` is 0, and others (such as the
+    base RTT of Vegas) keep the value that a long run gives them.
     """
     one = np.ones(1)
     return frozenset(law.stationary_fields(law.init(one, one), one, one))

@@ -65,8 +65,8 @@ def approximate_equilibrium(model: FluidModel) -> Estimate:
             return estimate_at(model, queue, steady)
         previous = change
     raise SolveFailed(
-        f"no equilibrium was found: windows or queues do not converge; the queues were {queue} "
-        "packets"
+        "no equilibrium was found: windows or queues did not converge; the last queues were "
+        f"{queue} packets"
     )
 
 

@@ -31,7 +31,7 @@ from vegasfluid.analysis.proofs.theorem import (
     require_no_limits,
 )
 from vegasfluid.analysis.proofs.verify import verify
-from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.errors import InvalidInput, SolveFailed, Words
 from vegasfluid.network import Network
 
 __all__ = ["certify_alpha"]
@@ -201,7 +201,7 @@ def require_reachable_ratio(equations: SingleLinkEquations, top: arb) -> None:
     no_vegas = arb(0)
     if not equations.excess(top, no_vegas) < 0:
         allowed = f"at most {float(top):g} packets, where RED's curve or the buffer ends"
-        raise InvalidInput("certificate", "equilibrium queue", allowed, "more")
+        raise InvalidInput("certificate", "equilibrium queue", allowed, Words("more"))
 
     def unsaturated(queue: arb) -> bool:
         if equations.excess(queue, no_vegas) > 0:

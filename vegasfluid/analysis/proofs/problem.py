@@ -19,7 +19,7 @@ from vegasfluid.aqm.red import IMPLEMENTATIONS, Gap, gap_of
 from vegasfluid.congestion.base import LOSS_PROCESSES
 from vegasfluid.congestion.cubic.cubic import IMPLEMENTATIONS as CUBIC_IMPLEMENTATIONS
 from vegasfluid.congestion.vegas import DIALECTS
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.quantities import (
     Packets,
     PacketsPerSecond,
@@ -171,7 +171,7 @@ class FairAlphaProblem(Value):
             allowed = "one of " + ", ".join(LOSS_PROCESSES)
             raise InvalidInput("certificate", "loss_process", allowed, self.loss_process)
         if not self.competitors:
-            raise InvalidInput("certificate", "competitors", "at least one class", "none")
+            raise InvalidInput("certificate", "competitors", "at least one class", Words("none"))
         if self.tuned_name in self.competitors:
             allowed = "another class than its competitors"
             raise InvalidInput("certificate", "tuned class", allowed, self.tuned_name)

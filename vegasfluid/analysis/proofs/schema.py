@@ -32,7 +32,7 @@ from vegasfluid.analysis.proofs.problem import (
     RedProfile,
     VegasFlows,
 )
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 
 __all__ = [
     "FORMAT",
@@ -324,7 +324,7 @@ def claims_from(record: Claims, classes: tuple[str, ...]) -> dict[Key, Enclosure
     """
     for name in classes:
         if name not in record.classes:
-            raise refusal(f"claims.classes.{name}", "given", "missing")
+            raise refusal(f"claims.classes.{name}", "given", Words("missing"))
     for name in record.classes:
         if name not in classes:
             raise refusal("a key of claims.classes", "one of " + ", ".join(classes), name)

@@ -23,7 +23,7 @@ from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 
@@ -74,10 +74,10 @@ def fair_alpha_problem(
     network = network.resolved()
     link = network.link
     if network.events:
-        raise InvalidInput("certificate", "events", "none", f"{len(network.events)} events")
+        raise InvalidInput("certificate", "events", "none", Words(f"{len(network.events)} events"))
     others = [name for name in network.flows if name != tuned]
     if not others:
-        raise InvalidInput("certificate", "competitors", "at least one class", "none")
+        raise InvalidInput("certificate", "competitors", "at least one class", Words("none"))
     return FairAlphaProblem(
         capacity=float(link.capacity),
         buffer=float(link.buffer),
@@ -153,7 +153,9 @@ def only_base_rtt(network: Network, name: str) -> float:
     rtts = set(network.base_rtts(name))
     if len(rtts) > 1:
         allowed = "the same for all flows of a class (make a class of each)"
-        raise InvalidInput(f"flows.{name}", "base_rtt", allowed, f"{len(rtts)} different values")
+        raise InvalidInput(
+            f"flows.{name}", "base_rtt", allowed, Words(f"{len(rtts)} different values")
+        )
     return rtts.pop()
 
 

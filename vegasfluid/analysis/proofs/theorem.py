@@ -237,7 +237,9 @@ def loss_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[ar
 
 
 def enclose_queue(equations: SingleLinkEquations, ratio: arb) -> arb:
-    """Enclose the equilibrium queue for a ratio of rates by bisection with certain signs.
+    """Enclose the equilibrium queue for a ratio of rates by bisection.
+
+    Each step needs a sign that interval arithmetic proves.
 
     Rates must have been proven to fall as the queue rises (`require_falling_rates`).
 

@@ -16,7 +16,7 @@ from vegasfluid.analysis.proofs.certificate import Certificate, proven_intervals
 from vegasfluid.analysis.proofs.enclosure import Enclosure
 from vegasfluid.analysis.proofs.supported_networks import fair_alpha_problem
 from vegasfluid.analysis.proofs.theorem import NotProven, Proof, prove
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.network import Network
 
 __all__ = ["Verdict", "matches", "verify"]
@@ -84,7 +84,9 @@ def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
 def unproven_claims(certificate: Certificate, proof: Proof) -> list[str]:
     """The claims of a certificate that a proof of its parameters does not support, one line each.
 
-    A claim is supported if it contains the proven interval.
+    A claimed interval is supported if it contains the proven one. `box_packets`, the range of
+    queues in which the equilibrium is claimed to be unique, is supported if the proven range
+    contains it and it contains the equilibrium queue.
 
     Args:
         certificate: the claims.
@@ -156,7 +158,7 @@ def require_equal(path: str, certified: Any, modelled: Any) -> None:
     """
     if isinstance(certified, dict) and isinstance(modelled, dict):
         for key in certified | modelled:
-            values = (table.get(key, "missing") for table in (certified, modelled))
+            values = (table.get(key, Words("missing")) for table in (certified, modelled))
             require_equal(f"{path}.{key}", *values)
     elif certified != modelled:
         raise InvalidInput("certificate", path, f"{modelled!r} as in the model", certified)

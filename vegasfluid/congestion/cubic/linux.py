@@ -114,7 +114,11 @@ def follow_reno(flow: Flow) -> None:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic."""
+    """Grow `flow.cwnd` (packets) for an ACK of `acked` packets at `now` (ps).
+
+    In slow start first; packets left over grow the window along the cubic curve. Nothing happens
+    unless the flow is limited by its window.
+    """
     if not flow.window_limited:
         return
     left = acked

@@ -169,7 +169,7 @@ def on_restart(flow: Flow, now: int) -> None:
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Use the RTT (ps) of an ACK for `delay_min` (eighths of a millisecond).
+    """Lower `delay_min` (eighths of a millisecond) to an ACK's RTT (ps) if that is smaller.
 
     Not in recovery, and not in the first second of an epoch.
     """

@@ -164,10 +164,12 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Process a duplicate ACK at `now` (ps): retransmit at the third, or if a timer expired.
+    """Process a duplicate ACK at `now` (ps).
 
-    The timer is the fine-grained one of the oldest packet. Later duplicate ACKs inflate the window
-    by one packet each.
+    The third, or any if the fine-grained timer of the oldest packet has expired, retransmits this
+    packet and reduces the window, at most once per window of data. After a timeout neither happens
+    until the data sent before it are acknowledged. Other duplicate ACKs after the third inflate
+    the window by one packet each.
 
     Returns:
         The sender's actions: a sum of RETRANSMIT and SEND, or 0.
@@ -212,7 +214,7 @@ def reduce_window(flow: Flow, now: int) -> None:
 
 
 def window_after_timeout(flow: Flow, window: float) -> float:
-    """Window at which the slow start after a timeout ends, packets: half of that in use."""
+    """Window at which slow start ends after a timeout, packets: half of `window`, now in use."""
     return window / 2
 
 

@@ -63,6 +63,9 @@ def window_after_loss(flow: Flow, window: float) -> float:
 def end_round(flow: Flow) -> None:
     """At the end of a round trip, change `flow.cwnd` by one packet, or leave slow start.
 
+    Slow start ends where the backlog exceeds gamma, with the window that fits the base RTT, plus
+    one packet.
+
     The backlog (packets, by the smallest RTT of the round) is compared with alpha, beta or gamma.
     """
     window = int(flow.cwnd)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from vegasfluid.dde.adaptive.bounds import Bound
 from vegasfluid.dde.adaptive.resets import Reset
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported, Words
 
 __all__ = [
     "Arguments",
@@ -134,7 +134,7 @@ def checked_arguments(
     for name, least in (("history_capacity", 8), ("max_steps", 1)):
         value = getattr(arguments, name)
         if not isinstance(value, int) or not least <= value < 2**30:
-            raise InvalidInput(OWNER, name, f"a whole number from {least} up", value)
+            raise InvalidInput(OWNER, name, f"a whole number from {least} to 2**30 - 1", value)
     for name, kind in (("bounds", Bound), ("resets", Reset)):
         for each in getattr(arguments, name):
             _require_type(name, each, (kind,))
@@ -231,7 +231,8 @@ def _check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
     """
     for name in ("solver_state", "controller_state", "made_jump"):
         if getattr(saveat, name):
-            raise InvalidInput(OWNER, "saveat", f"without {name}", f"SaveAt({name}=True)")
+            reason = "a solve always starts anew"
+            raise Unsupported(OWNER, f"SaveAt({name}=True)", reason)
     for sub in sub_saveats(saveat):
         _check_sub(sub, traced)
 
@@ -252,12 +253,14 @@ def _check_sub(subs: diffrax.SubSaveAt, traced: TracedArguments) -> None:
         return
     if subs.steps:
         raise InvalidInput(
-            OWNER, "saveat", "with steps or with ts, not both", "SaveAt(steps=..., ts=...)"
+            OWNER, "saveat", "with steps or with ts, not both", Words("SaveAt with both")
         )
     if not isinstance(subs.ts, Tracer):
         values = np.asarray(subs.ts)
         if not np.all(np.isfinite(values)) or np.any(np.diff(values) < 0):
-            raise InvalidInput(OWNER, "saveat", "with finite, increasing ts", values.tolist())
+            wrong = ~np.isfinite(values) | (np.diff(values, prepend=values[0]) < 0)
+            given = Words(f"ts with {values[wrong][0]:g}")
+            raise InvalidInput(OWNER, "saveat", "with finite ts that do not decrease", given)
         _require_within(values, traced)
 
 
@@ -278,5 +281,5 @@ def _require_within(times: np.ndarray, traced: TracedArguments) -> None:
     first, last = float(np.max(traced.t0)), float(np.min(traced.t1))
     rounding = 1e-6 * max(abs(first), abs(last))
     if times[0] < first - rounding or (first <= last and times[-1] > last + rounding):
-        given = f"{times[0]:g} to {times[-1]:g}"
+        given = Words(f"{times[0]:g} to {times[-1]:g}")
         raise InvalidInput(OWNER, "saveat", f"with ts from {first:g} to {last:g}", given)

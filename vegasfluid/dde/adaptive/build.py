@@ -29,7 +29,7 @@ from vegasfluid.dde.adaptive.save_times import Saved
 from vegasfluid.dde.adaptive.step_size import StepSizeControl
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution
-from vegasfluid.errors import InvalidInput, Unsupported
+from vegasfluid.errors import InvalidInput, Unsupported, Words
 
 __all__ = ["ROWS_PER_BREAK", "solve_dde"]
 
@@ -182,7 +182,7 @@ def _newton_scale(
             allowed = "one with tolerances, such as Kvaerno5(root_finder=VeryChord(1e-9, 1e-9)), "
             name = type(arguments.solver).__name__
             raise InvalidInput(
-                "dde.solve", "solver", f"{allowed}with ConstantStepSize()", f"{name}()"
+                "dde.solve", "solver", f"{allowed}with ConstantStepSize()", Words(f"{name}()")
             )
         tolerances = (controller.rtol, controller.atol)
     dtype, batch = traced.y0.dtype, traced.y0.shape[0]

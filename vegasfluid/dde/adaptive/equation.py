@@ -175,7 +175,7 @@ def _bounded(arguments: Arguments, size: int) -> tuple[int, ...]:
     """
     bounded = tuple(cast(int, bound.component) for bound in arguments.bounds)  # not a selector
     if any(not 0 <= component < size for component in bounded):
-        raise InvalidInput("dde.solve", "bounds", f"of components 0 to {size - 1}", bounded)
+        raise InvalidInput("dde.solve", "bounds", f"for components 0 to {size - 1}", bounded)
     if len(set(bounded)) < len(bounded):
         raise InvalidInput("dde.solve", "bounds", "of different components", bounded)
     return bounded

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from vegasfluid.dde.adaptive.reads import read_p, window_p
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 
 __all__ = ["History"]
 
@@ -119,7 +119,7 @@ class History:
         for name, value in zip(("start", "end"), ends, strict=True):
             if value.shape:
                 allowed = "one number; use jax.vmap for several windows"
-                raise InvalidInput("history.integral", name, allowed, f"shape {value.shape}")
+                raise InvalidInput("history.integral", name, allowed, Words(f"shape {value.shape}"))
         times, weights, ys = window_p.bind(*ends, size=self.size, nodes=nodes, panels=panels)
         values = ys if integrand is None else jax.vmap(jax.vmap(integrand))(times, ys)
         return jnp.tensordot(weights, values, 2)

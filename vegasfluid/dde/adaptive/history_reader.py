@@ -210,9 +210,9 @@ class HistoryReader:
     ) -> Float[Array, "*lags n"]:
         """The state y, shape (..., n), at times `offset` after the start of the current step.
 
-        Offsets are negative for times before the step. The reads and their faults are recorded. In
-        a `window` they are nodes of its quadrature, each in its panel's interval. With `derivative`
-        it is dy/dt.
+        Times are in the unit of the delay equation's time, negative before the step. Reads and
+        their faults are recorded. With a `window`, the times are the nodes of its quadrature, and
+        each is read within its panel's interval. With `derivative`, returns dy/dt instead of y.
         """
         clipped = self._clipped_to_interval(offset, window)
         row = self._track.search(self._now, clipped, self._hint(offset))

@@ -209,7 +209,9 @@ class Track(NamedTuple):
     def piece_at(
         self, now: CompensatedTime, offset: Float[Array, "*lags"], margin: Float[Array, ""]
     ) -> tuple[Piece, Float[Array, "*lags"]]:
-        """The pieces that hold some times, and how far into them each time is.
+        """The pieces of dense output that cover given times, and the time since each piece's start.
+
+        Times are in the unit of the delay equation's time.
 
         Args:
             now: reference time.

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, PyTree
 
 from vegasfluid.dde.adaptive.arguments import Arguments
 from vegasfluid.dde.shape_checks import check_flat
-from vegasfluid.errors import InvalidInput, Unsupported
+from vegasfluid.errors import InvalidInput, Unsupported, Words
 
 __all__ = ["event_directions", "event_mask", "indicators"]
 
@@ -50,7 +50,7 @@ def _number(name: str, value: Any) -> Array:
         raise Unsupported("dde.solve", f"{name} with an indicator that is a bool", advice)
     if jnp.shape(value) != ():
         allowed = "with indicators that return one number"
-        raise InvalidInput("dde.solve", name, allowed, f"shape {jnp.shape(value)}")
+        raise InvalidInput("dde.solve", name, allowed, Words(f"shape {jnp.shape(value)}"))
     return jnp.reshape(value, 1)
 
 

@@ -77,7 +77,10 @@ def integrate(problem: Problem, control: StepSizeControl, limits: Limits, times:
 
 
 def _progress(problem: Problem, state: State) -> Float[Array, ""]:
-    """Mean over the batch of the fraction (0 to 1) of t0 to t1 that has been integrated."""
+    """Mean over the batch of the fraction (0 to 1) of the interval t0 to t1 that is integrated.
+
+    An instance that has ended, by reaching t1, by an event or by a failure, counts as 1.
+    """
     total = problem.begin.until(problem.end)
     done = 1 - state.node.clock.until(problem.end) / jnp.where(total > 0, total, 1.0)
     return jnp.mean(jnp.where(_active(problem, state), done, 1.0))

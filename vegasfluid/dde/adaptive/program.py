@@ -142,8 +142,8 @@ def _run_call(equation: Any, given: list[Any], reader: HistoryReader) -> list[An
         return _run_branches(equation.params["branches"], given, reader)
     if name == "scan":
         return _run_scan(equation, given, reader)
-    advice = "call it before, or use jax.vmap, lax.cond, lax.scan or a fori_loop of known length"
-    raise Unsupported("dde.solve", f"history inside {name}", advice)
+    reason = "only jax.vmap, jit, lax.cond, lax.scan and a fori_loop of known length may read it"
+    raise Unsupported("dde.solve", f"history inside {name}", reason)
 
 
 def _run_closed(closed: Any, given: Sequence[Any], reader: HistoryReader) -> list[Any]:

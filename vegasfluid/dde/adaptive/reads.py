@@ -13,7 +13,7 @@ from jax.core import ShapedArray
 from jax.extend import core
 from jax.interpreters import ad, batching
 
-from vegasfluid.errors import InvalidInput, Unsupported
+from vegasfluid.errors import InvalidInput, Unsupported, Words
 
 __all__ = ["read_p", "window_p"]
 
@@ -38,7 +38,9 @@ def _misplaced(*given: Any, **parameters: Any) -> NoReturn:
     Raises:
         InvalidInput: always.
     """
-    raise InvalidInput("dde.solve", "history", "called by the functions given to solve", "kept")
+    raise InvalidInput(
+        "dde.solve", "history", "called by the functions given to solve", Words("called later")
+    )
 
 
 read_p.def_impl(_misplaced)

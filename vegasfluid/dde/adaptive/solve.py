@@ -36,7 +36,7 @@ from vegasfluid.dde.adaptive.states import (
 )
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution, check
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 
 __all__ = ["solve", "solve_batch"]
 
@@ -203,8 +203,8 @@ def _check_batch_axis(args: PyTree, batch: int) -> None:
     """Raise `InvalidInput` unless each leaf of `args` has `batch` instances in front."""
     for leaf in jax.tree.leaves(args):
         if leaf.shape[:1] != (batch,):
-            allowed = f"a pytree whose leaves have {batch} instances in front"
-            raise InvalidInput("dde.solve_batch", "args", allowed, f"shape {leaf.shape}")
+            allowed = f"a pytree whose leaves have a leading batch axis of length {batch}"
+            raise InvalidInput("dde.solve_batch", "args", allowed, Words(f"shape {leaf.shape}"))
 
 
 def _with_enough_history(

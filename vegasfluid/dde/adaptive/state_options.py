@@ -25,7 +25,7 @@ from vegasfluid.dde.adaptive.states import (
     VectorNorm,
     VectorProjection,
 )
-from vegasfluid.errors import InvalidInput, Unsupported
+from vegasfluid.errors import InvalidInput, Unsupported, Words
 
 __all__ = ["options_of_vector", "selected_bounds"]
 
@@ -76,7 +76,7 @@ def _event(event: Any, form: StateForm) -> Any:
 
 
 def _saveat(saveat: diffrax.SaveAt, form: StateForm) -> diffrax.SaveAt:
-    """What to save, with each `fn` as a function of the vector."""
+    """The caller's `saveat`, with each `fn` wrapped to take the state as a flat vector."""
 
     def part(sub: diffrax.SubSaveAt) -> diffrax.SubSaveAt:
         return eqx.tree_at(lambda tree: tree.fn, sub, SavedFunction(sub.fn, form))
@@ -141,7 +141,9 @@ def _selected(bound: Bound, indices: PyTree) -> list[Bound]:
     assert callable(bound.component)
     chosen = [np.asarray(leaf) for leaf in jax.tree.leaves(bound.component(indices))]
     if not all(np.issubdtype(leaf.dtype, np.integer) for leaf in chosen):
-        raise InvalidInput(OWNER, "bounds", SELECTION, "a function that computes other values")
+        raise InvalidInput(
+            OWNER, "bounds", SELECTION, Words("a function that computes other values")
+        )
     numbers = np.concatenate([np.zeros(0, int), *(leaf.ravel() for leaf in chosen)])
     shape = chosen[0].shape if len(chosen) == 1 else numbers.shape
     if np.any(numbers < 0):
@@ -173,5 +175,5 @@ def _of_one(values: Any, shape: tuple[int, ...], number: int) -> Any:
         return values
     if given != shape:
         allowed = f"with limits of shape () or {shape}, that of the selected components"
-        raise InvalidInput(OWNER, "bounds", allowed, f"shape {given}")
+        raise InvalidInput(OWNER, "bounds", allowed, Words(f"shape {given}"))
     return values.reshape(-1)[number] if hasattr(values, "reshape") else np.ravel(values)[number]

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 
 __all__ = ["StateForm", "StructuredHistory", "vector_and_form"]
 
@@ -129,9 +129,9 @@ def vector_and_form(owner: str, y0: PyTree, *, batch: bool) -> tuple[Array, Stat
     lead = leaves[0].shape[:1] if batch and leaves else ()
     if any(leaf.shape[:1] != lead for leaf in leaves if batch) or (batch and not lead):
         allowed = "a pytree whose leaves have one batch axis of the same length in front"
-        raise InvalidInput(owner, "y0", allowed, f"shapes {[leaf.shape for leaf in leaves]}")
+        raise InvalidInput(owner, "y0", allowed, Words(f"shapes {[leaf.shape for leaf in leaves]}"))
     if not sum(leaf.size for leaf in leaves):
-        raise InvalidInput(owner, "y0", "a state with at least one number", "empty")
+        raise InvalidInput(owner, "y0", "a state with at least one number", Words("empty"))
     form = StateForm(
         structure,
         tuple(leaf.shape[batch:] for leaf in leaves),
@@ -157,8 +157,8 @@ def _checked_leaf(owner: str, path: Any, leaf: Any) -> Array:
         raise InvalidInput(owner, where, allowed, type(leaf).__name__)
     array = jnp.asarray(leaf)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
-        allowed = "floating; write 1.0 for 1, or convert by jnp.asarray(y0, float)"
-        raise InvalidInput(owner, where, allowed, f"of {array.dtype}")
+        allowed = "of a floating dtype (write 1.0 for 1, or use jnp.asarray(y0, float))"
+        raise InvalidInput(owner, where, allowed, Words(array.dtype.name))
     return array
 
 

@@ -189,7 +189,7 @@ def _grid(
         InvalidInput: if the step is too short for the precision of times, or for 2**31 steps.
     """
     if (times[-1] - times[0]) / step >= 2**31 - 1:
-        raise InvalidInput("dde.solve", "dt0", "large enough for less than 2**31 steps", step)
+        raise InvalidInput("dde.solve", "dt0", "large enough for fewer than 2**31 steps", step)
     latest = float(np.abs(times).max()) + longest_lag
     time_tolerance = ROUNDING * float(np.finfo(dtype).eps) * latest / step
     if time_tolerance > 0.5:

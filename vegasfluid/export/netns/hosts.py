@@ -40,7 +40,7 @@ LARGEST_WINDOW = 1 << 26
 
 
 def control_of(name: str, flows: Flows) -> tuple[str, str]:
-    """The kernel's name of a class's congestion control, and of its module.
+    """The Linux kernel's names for a class's congestion control and for its module.
 
     Args:
         name: name of the class, for error messages.

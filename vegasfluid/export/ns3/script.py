@@ -154,8 +154,12 @@ def socket_attributes(network: Network, segment: int) -> dict[str, str]:
         }
         if host.delayed_ack:
             values["TcpSocket::DelAckTimeout"] = seconds(host.delayed_ack)
-        if host.quick_acks or flows.send_overhead:
-            raise InvalidInput(f"flows.{name}", "quick_acks and send_overhead", "0 for ns-3", "set")
+        for field, value in (
+            ("quick_acks", host.quick_acks),
+            ("send_overhead", flows.send_overhead),
+        ):
+            if value:
+                raise InvalidInput(f"flows.{name}", field, "0 for ns-3", value)
         if not flows.law.rules.reliable:
             continue
         for key, value in values.items():
