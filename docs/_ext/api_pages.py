@@ -68,6 +68,7 @@ FURTHER = (
     "vegasfluid.analysis.report.AnalysedEquilibrium",
     "vegasfluid.analysis.simulation_checks.LimitCycle",
     "vegasfluid.analysis.simulation_checks.PacketRatio",
+    "vegasfluid.aqm.pie.pie.PieState",
     "vegasfluid.aqm.red.red.AdaptedAverage",
     "vegasfluid.aqm.red.red.Gap",
     "vegasfluid.congestion.cubic.CubicWindow",
