@@ -24,6 +24,7 @@ def test_laws_json(run):
         "key": "min_thresh_packets",
         "units": "packets",
         "default": None,
+        "default_in_file": None,
         "required": True,
     }
     assert parameters["max_drop"]["default"] == 0.1
@@ -41,3 +42,14 @@ def test_every_law_of_the_list_can_be_used_in_a_model_file(run, tmp_path):
         traffic = f'traffic = {{ name = "{kind["name"]}"{keys} }}'
         path = written(tmp_path, edited("count = 2", f"count = 2\n{traffic}"))
         assert run("check", path)[0] == 0
+
+
+def test_defaults_are_shown_in_the_unit_of_the_key(run):
+    """PIE's target is 0.015 s in Python, and 15 in a model file, where the key ends in `_ms`."""
+    out = " ".join(run("laws")[1].split())
+    assert "target_ms 15 s" in out
+    assert "alpha_per_s 0.125 1/s" in out
+    disciplines = document(run("laws", "--json")[1])["queue_disciplines"]
+    [pie] = [entry for entry in disciplines if entry["name"] == "pie"]
+    target = next(each for each in pie["parameters"] if each["name"] == "target")
+    assert (target["default"], target["default_in_file"]) == (0.015, 15.0)

@@ -13,7 +13,7 @@ from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.modelfile.units import key_of
 from vegasfluid.network import Host
-from vegasfluid.quantities import Value, unit_of
+from vegasfluid.quantities import Unit, Value, unit_of
 from vegasfluid.traffic import traffic_sources
 
 __all__ = ["run"]
@@ -43,23 +43,33 @@ def run(*, as_json: bool) -> None:
 def parameters(kind: type[Value]) -> list[dict[str, Any]]:
     """JSON entries of the parameters of a class `kind`, one for each field.
 
-    Name, key in a model file, internal unit, default (null where it is the host's, depends on the
-    Vegas dialect or is required), and whether it is required.
+    Name, key in a model file, internal unit, default in that unit and in the unit of the key (null
+    where it is the host's, depends on another parameter or is required), and whether it is
+    required.
     """
     entries = []
     for field in fields(kind):
         unit = unit_of(kind, field.name)
         required = field.default is MISSING and field.default_factory is MISSING
+        default = None if required else field.default
         entries.append(
             {
                 "name": field.name,
                 "key": key_of(kind, field.name),
                 "units": unit.inside if unit else None,
-                "default": None if required else field.default,
+                "default": default,
+                "default_in_file": in_file(default, unit),
                 "required": required,
             }
         )
     return entries
+
+
+def in_file(value: Any, unit: Unit | None) -> Any:
+    """A default value in the unit of its key in model files, such as 15 (ms) for 0.015 (s)."""
+    if unit is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return float(f"{value / unit.scale:.12g}")
 
 
 def law_entry(law: Any) -> dict[str, Any]:
@@ -81,7 +91,7 @@ def show(document: dict[str, list[dict[str, Any]]]) -> None:
     """Print tables of congestion controls, queue disciplines, sources and Vegas dialects."""
     out = console()
     for title, heading in TABLES.items():
-        columns = (heading, "key in a model file", "default", "internal unit")
+        columns = (heading, "key in a model file", "default", "unit in Python")
         rows = table(*columns, texts=columns)
         for entry in document[title]:
             name = entry["name"]
@@ -108,11 +118,14 @@ def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
 
 
 def parameter_cells(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
-    """Table cells of a parameter: key, default and internal unit; None: empty cells."""
+    """Table cells of a parameter: key, default in the unit of the key, and unit in Python.
+
+    None: empty cells.
+    """
     if parameter is None:
         return "", "", ""
-    default = "required" if parameter["required"] else parameter["default"]
+    default = "required" if parameter["required"] else parameter["default_in_file"]
     if default is None:
         is_of_host = parameter["name"] in {field.name for field in fields(Host)}
-        default = "that of the host" if is_of_host else "depends on dialect"
+        default = "that of the host" if is_of_host else "depends on other keys"
     return parameter["key"], plain(default), parameter["units"] or ""
