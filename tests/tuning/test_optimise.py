@@ -165,7 +165,7 @@ def test_red_cannot_be_tuned_on_drop_tail(tmp_path, capsys):
     path = tmp_path / "model.toml"
     path.write_text(dumps(Model(office(aqm=DropTail()), duration=60.0, warmup=15.0)))
     assert run_app(["recommend", str(path), "--tune-queue"]) == 2
-    assert "must be red, but is 'droptail'" in capsys.readouterr().err
+    assert "must be red to be tuned, but is 'droptail'" in capsys.readouterr().err
 
 
 OUT_OF_REACH = {
