@@ -35,6 +35,9 @@ from numba.core.untyped_passes import (
 
 __all__ = ["DeferredCompiler", "without_timers"]
 
+INSTALL_TIMER = event.install_timer
+"""Numba's function that starts a timer; threads that compile at the same time all restore it."""
+
 
 @contextmanager
 def without_timers() -> Iterator[None]:
@@ -43,12 +46,11 @@ def without_timers() -> Iterator[None]:
     A function is compiled while its callers are: each of them times each of LLVM's calls, which
     takes a seventh of the whole time.
     """
-    install = event.install_timer
     event.install_timer = lambda *_: nullcontext()
     try:
         yield
     finally:
-        event.install_timer = install
+        event.install_timer = INSTALL_TIMER
 
 
 class DeferredLibrary:
