@@ -265,7 +265,7 @@ def test_a_branch_is_that_of_its_witness():
 
 def test_a_witness_must_be_off_the_edge_and_complete():
     x_, y_ = sp.symbols("x y", positive=True)
-    with pytest.raises(InvalidInput, match=r"witness must be off the edge of Max\(x, y\)"):
+    with pytest.raises(InvalidInput, match=r"witness must be where the arguments of Max\(x, y\)"):
         branches.branch_at(sp.Max(x_, y_), {x_: 1, y_: 1})
     with pytest.raises(InvalidInput, match=r"witness must be a number for all symbols of Max"):
         branches.branch_at(sp.Max(x_, y_), {x_: 1})

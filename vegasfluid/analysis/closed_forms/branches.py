@@ -133,7 +133,7 @@ def require_apart(
         raise InvalidInput(
             "branch_at",
             "witness",
-            f"where arguments of {kind(*values)} differ",
+            f"where the arguments of {kind(*values)} differ",
             Words("where two are equal"),
         )
 
