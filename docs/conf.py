@@ -73,7 +73,7 @@ nitpick_ignore_regex = [
     ),
     (r"py:.*", r"(matplotlib|pandas|zarr|dask|distributed)\..+"),
     # their classes as our sources import them, where an annotation is not evaluated
-    (r"py:class", r"Array|ArrayLike|Axes|Bool|Float|Int32|PyTree|Gt|arb|float64|ndarray"),
+    (r"py:class", r"Array|ArrayLike|Axes|Bool|Figure|Float|Int32|PyTree|Gt|arb|float64|ndarray"),
     # what numpy.typing.ArrayLike and type aliases are made of
     (r"py:class", r"_NestedSequence|_SupportsArray|_Buffer|_(CallableGeneric|Annotated)Alias"),
     # type variables and aliases of Any, private to a module
