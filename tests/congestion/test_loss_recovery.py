@@ -18,10 +18,10 @@ from vegasfluid.congestion.loss_recovery import (
     SACK,
     SEND,
     SEND_ONE,
-    sample_round_trip,
     timeout_share,
 )
 from vegasfluid.congestion.vegas.ns2 import NS2, UNKNOWN
+from vegasfluid.packet.retransmission_timer import sample_round_trip
 
 
 def recovering(inflation: int, **fields: float) -> SimpleNamespace:

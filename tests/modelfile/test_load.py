@@ -20,7 +20,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads
-from vegasfluid.modelfile.schema import Reading, reader
+from vegasfluid.modelfile.derived_models import Reading, reader
 from vegasfluid.modelfile.units import from_file_unit
 from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import (

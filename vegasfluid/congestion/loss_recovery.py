@@ -1,12 +1,11 @@
-"""Loss recovery and the retransmission timer, the same for all congestion controls.
+"""Loss recovery, the same for all congestion controls.
 
 These are scalar functions on a flow record, with the terms of the RFCs. Where an RFC leaves a
 choice, they follow ns-2.35's `Agent/TCP/Reno`, as the reference runs are from ns-2.
 
 Sources:
     RFC 5681, section 3.2 (fast retransmit and fast recovery); RFC 3042 (limited transmit);
-    RFC 6582, section 3.2 (NewReno's partial ACKs); RFC 6298, section 2 (the timer); RFC 3522
-    and RFC 4015 (spurious losses).
+    RFC 6582, section 3.2 (NewReno's partial ACKs); RFC 3522 and RFC 4015 (spurious losses).
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ __all__ = [
     "on_ecn_echo",
     "on_timeout",
     "require_recovery",
-    "sample_round_trip",
     "timeout_share",
     "window_in_use",
 ]
@@ -100,10 +98,6 @@ DUPLICATE_ACK_THRESHOLD = 3
 """Duplicate ACKs that start fast retransmit (RFC 5681, section 3.2)."""
 LARGEST_BACKOFF = 64
 """Largest factor by which timeouts multiply the retransmission timer (ns-2.35, tcp/tcp.cc)."""
-LARGEST_RTO = 10**17
-"""Largest retransmission timeout before backoff, ps: 100 000 s (ns-2.35, `maxrto_`)."""
-LARGEST_TRUSTED_BACKOFF = 8
-"""Backoff above which the next RTT sample replaces the estimate (ns-2.35, tcp/tcp.cc)."""
 
 Flow = Any
 """A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
@@ -139,27 +133,6 @@ def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, rtt_over_timer: Any)
     by_window = rtt_factor * (small / cwnd) ** 2
     others = drop_prob * cwnd / (1 + drop_prob * cwnd)
     return smooth.minimum(several * others + drop_prob + by_window, 1.0)
-
-
-def sample_round_trip(flow: Flow, rtt: int) -> None:
-    """Update smoothed RTT, its variation and the retransmission timer of a flow's record, ps.
-
-    RFC 6298, section 2. After many expiries the sample replaces the estimate, as section 5 allows
-    and ns-2 does.
-
-    Args:
-        flow: record of the flow, changed in place.
-        rtt: the round-trip sample, ps.
-    """
-    if flow.srtt == 0 or flow.backoff > LARGEST_TRUSTED_BACKOFF:
-        flow.srtt = rtt
-        flow.rttvar = rtt // 2
-    else:
-        error = rtt - flow.srtt
-        flow.srtt += error // 8
-        flow.rttvar += (abs(error) - flow.rttvar) // 4
-    flow.rto = min(max(flow.srtt + 4 * flow.rttvar, flow.min_rto), LARGEST_RTO)
-    flow.backoff = 1
 
 
 def leave_recovery(flow: Flow) -> None:

@@ -18,6 +18,14 @@ from vegasfluid.bundled import bundled_models, model_path
 from vegasfluid.errors import InvalidInput
 from vegasfluid.limits import LARGEST_NETWORK
 from vegasfluid.model import Model
+from vegasfluid.modelfile.derived_models import (
+    CONFIG,
+    Reading,
+    derived_fields,
+    given_values,
+    read_fields,
+    reader,
+)
 from vegasfluid.modelfile.errors import (
     ModelFileError,
     model_file_error,
@@ -26,14 +34,6 @@ from vegasfluid.modelfile.errors import (
     value_error,
 )
 from vegasfluid.modelfile.ranges import ranges_of
-from vegasfluid.modelfile.schema import (
-    CONFIG,
-    Reading,
-    derived_fields,
-    given_values,
-    read_fields,
-    reader,
-)
 from vegasfluid.network import SINGLE_LINK, Link, Network
 
 __all__ = ["load", "loads", "read_model"]

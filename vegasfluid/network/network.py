@@ -17,9 +17,9 @@ from vegasfluid.network.connections import check_connections
 from vegasfluid.network.event import Event
 from vegasfluid.network.flows import Flows
 from vegasfluid.network.hosts import HOSTS, TEXTBOOK
-from vegasfluid.network.implausible import implausible_times
 from vegasfluid.network.link import Link
-from vegasfluid.quantities import Value, check_quantities, is_concrete
+from vegasfluid.network.warnings import implausible_times, small_buffers, weak_access
+from vegasfluid.quantities import Value, check_quantities
 
 __all__ = ["SINGLE_LINK", "Network", "require_network"]
 
@@ -336,17 +336,11 @@ class Network(Value):
             name: tuple(flows.propagation(self.links_of(name)))
             for name, flows in self.flows.items()
         }
-        sentences = list(implausible_times(self.links, base_rtts, self.packet_bytes))
-        slowest = min(link.capacity for link in self.links.values())
-        if _below(sum(map(access_rate, self.flows.values())), slowest):
-            sentences.append("the access links together cannot fill the link.")
-        for name, link in self.links.items():
-            high = link.aqm.upper_threshold
-            if high is not None and _below(link.buffer, high):
-                which = "" if len(self.links) == 1 else f" of {name}"
-                full = f"the buffer{which} is full before the AQM's upper threshold is reached."
-                sentences.append(full)
-        return sentences
+        return [
+            *implausible_times(self.links, base_rtts, self.packet_bytes),
+            *weak_access(self.links, map(access_rate, self.flows.values())),
+            *small_buffers(self.links),
+        ]
 
 
 def require_network(whose: str, given: Any) -> None:
@@ -371,8 +365,3 @@ def access_rate(flows: Flows) -> float:
     Infinite where the access links have no limit.
     """
     return math.inf if flows.access is None else flows.access * flows.count
-
-
-def _below(a: Any, b: Any) -> bool:
-    """Whether `a` and `b` are both plain numbers (not traced) and `a` is smaller."""
-    return is_concrete(a) and is_concrete(b) and a < b

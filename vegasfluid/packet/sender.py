@@ -1,4 +1,4 @@
-"""A TCP sender: transmission, the retransmission timer, and the processing of ACKs.
+"""A TCP sender: transmission, the processing of ACKs, and when its timer runs and expires.
 
 Plain scalar Python on the records; `jit` compiles it and sets the names of the packet rules
 (`on_ack`, ...) for the congestion controls and traffic sources in use.
@@ -23,7 +23,6 @@ from vegasfluid.congestion.loss_recovery import (
     SACK,
     SEND,
     SEND_ONE,
-    sample_round_trip,
 )
 from vegasfluid.packet.features import (
     APP_LIMITED,
@@ -39,6 +38,7 @@ from vegasfluid.packet.rack.sending import (
     receive_ack,
     send_allowed,
 )
+from vegasfluid.packet.retransmission_timer import sample_round_trip
 from vegasfluid.packet.sampling import sample_sender
 from vegasfluid.packet.scoreboard import (
     clear_acknowledged,

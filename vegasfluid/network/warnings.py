@@ -1,13 +1,14 @@
-"""Times that no real network has: hints that a number was given in another unit."""
+"""Warnings about networks that are valid but probably not what was meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from vegasfluid.network.link import Link
 from vegasfluid.quantities import is_concrete, mbps
 
-__all__ = ["implausible_times"]
+__all__ = ["implausible_times", "small_buffers", "weak_access"]
 
 LONGEST_TIME = 10.0
 """Longest plausible round trip without queues, or time in which a link sends a full buffer, s
@@ -40,3 +41,29 @@ def implausible_times(
         longest = max(filter(is_concrete, times), default=0.0)
         if longest > LONGEST_TIME:
             yield f"{name} has a base RTT of {longest:.4g} s; were milliseconds meant?"
+
+
+def weak_access(links: Mapping[str, Link], access_rates: Iterable[Any]) -> Iterator[str]:
+    """A sentence if the access links together are slower than the slowest link.
+
+    Args:
+        links: the links by name.
+        access_rates: of each class, of all its flows together, packets/s.
+    """
+    slowest = min(link.capacity for link in links.values())
+    if below(sum(access_rates), slowest):
+        yield "the access links together cannot fill the link."
+
+
+def small_buffers(links: Mapping[str, Link]) -> Iterator[str]:
+    """Sentences on links whose buffer is smaller than the upper threshold of the AQM."""
+    for name, link in links.items():
+        high = link.aqm.upper_threshold
+        if high is not None and below(link.buffer, high):
+            which = "" if len(links) == 1 else f" of {name}"
+            yield f"the buffer{which} is full before the AQM's upper threshold is reached."
+
+
+def below(a: Any, b: Any) -> bool:
+    """Whether `a` and `b` are both plain numbers (not traced) and `a` is smaller."""
+    return is_concrete(a) and is_concrete(b) and a < b
