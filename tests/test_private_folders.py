@@ -105,6 +105,7 @@ def test_a_signal_deletes_what_jax_may_not_have_finished(tmp_path):
 
 
 DAMAGED = """
+import os
 import jax
 from vegasfluid import caches
 caches.keep_compiled_equations()
@@ -115,6 +116,7 @@ for damage in (lambda c: b"", lambda c: c[:99], lambda c: c[:99] + b"x" + c[100:
     [file] = caches.cache_folders()["jax"].glob("*lambda*-cache")
     damaged = damage(file.read_bytes())
     file.write_bytes(damaged)
+    os.utime(file, (0, 0))
     jax.clear_caches()
     print(double(3.0) == before, file.read_bytes() != damaged)
     jax.clear_caches()
@@ -132,6 +134,18 @@ def test_damaged_equations_are_named_and_compiled_again(tmp_path):
     assert found.stdout.split("\n") == ["True True", "True"] * 3 + [""]
     assert found.stderr.count(f"compiled code in {tmp_path / 'jax'} is damaged") == 3
     assert "Error" not in found.stderr
+
+
+@pytest.mark.parametrize(("age", "shown", "left"), [(0.0, 0, 3), (60.0, 1, 2)])
+def test_a_file_that_another_process_is_writing_is_left_alone(tmp_path, age, shown, left):
+    """JAX writes in place, so that a second process may read half a file."""
+    for name in ("jit_run-0a-cache", "jit_other-0b-cache", "jit_other-0c-atime"):
+        (tmp_path / name).write_bytes(b"code")
+    os.utime(tmp_path / "jit_run-0a-cache", times=(time.time() - age,) * 2)
+    message, warned = f"{caches.UNREADABLE} for 'jit_run': ZstdError: cut short", []
+    caches.show_and_delete(tmp_path, message, UserWarning, "", 1, show=lambda *a: warned.append(a))
+    assert len(warned) == shown
+    assert len(os.listdir(tmp_path)) == left
 
 
 def test_lane_kernels_are_not_loaded_from_there(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import time
 import warnings
@@ -70,15 +71,20 @@ def delete_recent(folder: Path) -> None:
     """
     for file in folder.iterdir():
         with contextlib.suppress(OSError):
-            if time.time() - file.stat().st_mtime < WRITING_TIME and file.is_file():
+            if is_recent(file) and file.is_file():
                 file.unlink()
 
 
+def is_recent(file: Path) -> bool:
+    """Whether a file was written in the last two seconds, so that it may be unfinished."""
+    return time.time() - file.stat().st_mtime < WRITING_TIME
+
+
 def replace_damaged(folder: Path) -> None:
-    """From now on, when JAX warns that it cannot read a file of its cache, delete all of them.
+    """From now on, when JAX warns that it cannot read a file of its cache, delete it.
 
     JAX compiles what it cannot read, but never replaces the file, and would warn again each time.
-    It does not name the file, so all go.
+    It names the compiled function only, so all files of this function go.
 
     Args:
         folder: JAX's cache folder.
@@ -92,7 +98,9 @@ def replace_damaged(folder: Path) -> None:
 def show_and_delete(
     folder: Path, message: Warning | str, *context: Any, show: Callable[..., None], **options: Any
 ) -> None:
-    """Show a warning; if it says that a file of JAX's cache cannot be read, delete these files.
+    """Show a warning; if it says that a file of JAX's cache cannot be read, delete the file.
+
+    Nothing is deleted or shown where such a file is recent: another process is writing it.
 
     Args:
         folder: JAX's cache folder.
@@ -102,7 +110,12 @@ def show_and_delete(
         options: other arguments of `warnings.showwarning`.
     """
     if str(message).startswith(UNREADABLE):
-        for file in folder.iterdir():
+        named = re.search("for '([^']+)'", str(message))
+        files = list(folder.glob(f"{named[1] if named else ''}*"))
+        with contextlib.suppress(OSError):
+            if any(map(is_recent, files)):
+                return
+        for file in files:
             with contextlib.suppress(OSError):
                 file.unlink()
         message = f"compiled code in {folder} is damaged: it was deleted and is compiled again"
