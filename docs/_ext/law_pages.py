@@ -31,7 +31,7 @@ from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.errors import InvalidInput
 from vegasfluid.limits import Largest, Smallest
-from vegasfluid.quantities import limits_of, unit_of
+from vegasfluid.quantities import limits_of
 from vegasfluid.traffic import traffic_sources
 
 __all__ = ["page_of", "pages", "setup"]
@@ -239,21 +239,18 @@ def parameters(group: str, kind: type[Any]) -> list[str]:
     for entry in entries:
         name = entry["name"]
         symbol = f"${sp.latex(equations.notation(name))}$" if entry["units"] is not None else ""
-        default = "required" if entry["required"] else file_default(kind, name, entry["default"])
+        default = "required" if entry["required"] else file_default(kind, entry["default_in_file"])
         cells = [f"`{entry['key']}`", f"`{name}`", symbol, default]
         cells += [allowed(kind, name), entry["units"] or "", meanings.get(name, "")]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return ["\n".join(rows)]
 
 
-def file_default(kind: type[Any], name: str, default: Any) -> str:
-    """Default of the parameter `name`, in the unit of a model file, as TOML writes it."""
-    unit = unit_of(kind, name)
+def file_default(kind: type[Any], default: Any) -> str:
+    """A default in the unit of a model file, as TOML writes it."""
     if default is None:
         return "by dialect" if kind.name == "vegas" else "none"
-    if unit is None or unit.scale == 1:
-        return as_toml(default)
-    return as_toml(round(default / unit.scale, 9))
+    return as_toml(default)
 
 
 def as_toml(value: Any) -> str:

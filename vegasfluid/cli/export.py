@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vegasfluid import modelfile
-from vegasfluid.cli.next_steps import after_export, show_next
+from vegasfluid.cli.next_steps import after_export, show_next, show_written
 from vegasfluid.cli.output import console, print_json, progress
 from vegasfluid.cli.targets import check_target
 from vegasfluid.errors import InvalidInput
@@ -105,8 +105,7 @@ def show(model: Model, exported: Exported, targets: list[Path]) -> None:
     """Print the written files, their Vegas parameters (packets), and notes on differences."""
     out = console()
     out.print(model.title or "model", style="bold")
-    for target in targets:
-        out.print(f"Written: {target}", soft_wrap=True)
+    show_written(*targets)
     for name, vegas in exported.vegas.items():
         values = ", ".join(f"{key} = {value:g}" for key, value in vegas.values.items())
         out.print(f"Vegas class {name}: {values}; {vegas.origin}.")

@@ -11,8 +11,8 @@ from vegasfluid.aqm import queue_disciplines
 from vegasfluid.cli.output import console, plain, print_json, table
 from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.vegas import DIALECTS
-from vegasfluid.modelfile.units import key_of
-from vegasfluid.network import Host
+from vegasfluid.modelfile.units import key_of, to_file_unit
+from vegasfluid.network import Host, Network
 from vegasfluid.quantities import Unit, Value, unit_of
 from vegasfluid.traffic import traffic_sources
 
@@ -67,9 +67,9 @@ def parameters(kind: type[Value]) -> list[dict[str, Any]]:
 
 def in_file(value: Any, unit: Unit | None) -> Any:
     """A default value in the unit of its key in model files, such as 15 (ms) for 0.015 (s)."""
-    if unit is None or isinstance(value, bool) or not isinstance(value, int | float):
+    if value is None or unit is None or unit.scale == 1:
         return value
-    return float(f"{value / unit.scale:.12g}")
+    return float(to_file_unit(value, unit, Network.packet_bytes))
 
 
 def law_entry(law: Any) -> dict[str, Any]:

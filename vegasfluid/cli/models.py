@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid.bundled import bundled_models, purpose
+from vegasfluid.cli.next_steps import show_next, show_written
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.cli.targets import check_target
 from vegasfluid.errors import InvalidInput, Words
@@ -35,7 +36,8 @@ def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
     elif out is None:
         print(text, end="")
     else:
-        console().print(f"Written: {out}\nNext: vegasfluid check {out}", soft_wrap=True)
+        show_written(out)
+        show_next(f"vegasfluid check {out}")
 
 
 def path_of(name: str) -> Path:

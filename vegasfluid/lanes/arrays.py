@@ -148,7 +148,7 @@ class Arrays(Indexing):
             Unsupported: for more than 10 000 elements.
         """
         if numbers.size > LARGEST_TABLE:
-            raise Unsupported(f"no translation of a permutation of {numbers.size} elements")
+            raise Unsupported(f"a permutation of {numbers.size} elements")
         table = Memory((self.b.table(numbers),), np.dtype(np.int32), Layout.SHARED)
         target = self.scratch.array(shape, stored.dtype, stored.varying)
         with self.b.loop(constant(numbers.size, INDEX)) as index:
@@ -175,7 +175,7 @@ class Arrays(Indexing):
         shape = tuple(small.shape[axis] for axis in kept)
         rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), -1)
         if not rows.shape[1]:
-            raise Unsupported("no translation of a reduction of nothing")
+            raise Unsupported("a reduction of nothing")
         items = tuple(self.joined(name, [small.items[n] for n in row]) for row in rows)
         return Small(shape, small.dtype, items)
 
@@ -205,7 +205,7 @@ class Arrays(Indexing):
         dtype = np.dtype(equation.params["dtype"])
         if not in_registers(shape):
             if len(shape) != 1:
-                raise Unsupported("no translation of counting in a large array of several axes")
+                raise Unsupported("counting in a large array of several axes")
             target = self.scratch.array(shape, dtype, varying=False)
             with self.b.loop(constant(shape[0], INDEX)) as index:
                 params = {"new_dtype": dtype}
@@ -250,7 +250,7 @@ class Arrays(Indexing):
             order = np.concatenate(numbers, axis).ravel()
             return Small(shape, values[0].dtype, tuple(items[number] for number in order))
         if math.prod(shape[:axis]) != 1:
-            raise Unsupported("no translation of large arrays joined along an inner axis")
+            raise Unsupported("large arrays joined along an inner axis")
         varying = any(value.varying for value in values)
         target, begin = self.scratch.array(shape, values[0].dtype, varying), 0
         for value in values:
@@ -288,7 +288,7 @@ class Arrays(Indexing):
         small, shape = self.registers(value), equation.outvars[0].aval.shape
         fill = self.registers(filling).items[0]
         if not in_registers(shape):
-            raise Unsupported("no translation of a large array with a margin")
+            raise Unsupported("a large array with a margin")
         numbers = np.full(shape, -1)
         places = []
         for size, (low, _, inside) in zip(

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["BOOL", "INDEX", "REAL", "Builder", "Item", "Unsupported", "constant"]
+__all__ = ["BOOL", "INDEX", "REAL", "Builder", "Item", "NoLaneKernel", "Unsupported"]
+__all__ += ["constant"]
 
 BOOL, INDEX, REAL = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 TYPES = {
@@ -35,8 +36,19 @@ LONGEST = 200_000
 """Largest number of lines of a program for the CPU: about ten seconds of compiling."""
 
 
-class Unsupported(Exception):
-    """An operation or a type that cannot be compiled to a lane kernel; the message names it."""
+class NoLaneKernel(Exception):
+    """The reason why there is no lane kernel of a function."""
+
+
+class Unsupported(NoLaneKernel):
+    """An operation or a type that cannot be compiled to a lane kernel.
+
+    Args:
+        what: the operation or the type.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"no translation of {what}")
 
 
 class Item(NamedTuple):
@@ -117,7 +129,7 @@ class Builder:
         """
         scalar = TYPES.get(dtype)
         if scalar is None:
-            raise Unsupported(f"no translation of numbers of type {dtype}")
+            raise Unsupported(f"numbers of type {dtype}")
         return f"<{self.width} x {scalar}>" if varying and self.width > 1 else scalar
 
     def write(self, line: str) -> None:

@@ -45,7 +45,7 @@ def whole(value: int) -> Item:
 def checked(x: Item) -> None:
     """Raise `Unsupported` unless the number is a double."""
     if x.dtype != REAL:
-        raise Unsupported(f"no translation of elementary functions of {x.dtype}")
+        raise Unsupported(f"elementary functions of {x.dtype}")
 
 
 def add(b: Builder, x: Item, y: Item) -> Item:

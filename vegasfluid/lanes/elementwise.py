@@ -74,7 +74,7 @@ def by_constant(name: str) -> Operation:
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x) or y.value is None or int(y.value) in (0, -1):
-            raise Unsupported(f"no translation of an integer {name} by a number that varies")
+            raise Unsupported(f"an integer {name} by a number that varies")
         return b.apply(f"{signedness(x)}{name} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
     return build
@@ -157,7 +157,7 @@ def rounding(name: str) -> Operation:
     def build(b: Builder, _: Any, x: Item) -> Item:
         if not is_float(x):
             if name != "abs":
-                raise Unsupported(f"no translation of {name} of {x.dtype}")
+                raise Unsupported(f"{name} of {x.dtype}")
             return elementary.choose(
                 b, comparison("lt")(b, _, x, constant(0, x.dtype)), negated(b, _, x), x
             )
@@ -177,7 +177,7 @@ def trigonometric(name: str) -> Operation:
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         if b.gpu:
-            raise Unsupported(f"no translation of {name} on a GPU")
+            raise Unsupported(f"{name} on a GPU")
         return b.call(name, x.dtype, x)
 
     return build
@@ -385,7 +385,7 @@ def operate(b: Builder, name: str, params: Any, dtype: Any, *items: Item) -> Ite
     if known is not None:
         return known
     if name not in OPERATIONS:
-        raise Unsupported(f"no translation of {name}")
+        raise Unsupported(name)
     result = OPERATIONS[name](b, params, *items)
     result = convert(b, result, dtype)
     if name in REMEMBERED:

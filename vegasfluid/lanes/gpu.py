@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import llvmlite.binding as llvm
 
-from vegasfluid.lanes.builder import Unsupported
+from vegasfluid.lanes.builder import NoLaneKernel
 from vegasfluid.lanes.cpu import (
     HANDLER,
     REGISTERED,
@@ -54,12 +54,12 @@ def driver() -> Any:
     """CUDA's driver library, `libcuda.so.1`, loaded by ctypes.
 
     Raises:
-        Unsupported: if it cannot be loaded.
+        NoLaneKernel: if it cannot be loaded.
     """
     try:
         return ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise Unsupported("CUDA's driver cannot be loaded") from error
+        raise NoLaneKernel("CUDA's driver cannot be loaded") from error
 
 
 def register(program: Program) -> str:
@@ -69,7 +69,7 @@ def register(program: Program) -> str:
         The name under which XLA calls it.
 
     Raises:
-        Unsupported: if CUDA's driver is missing or rejects the program.
+        NoLaneKernel: if CUDA's driver is missing or rejects the program.
     """
     name = f"{__name__}.{program.name}"
     if name not in REGISTERED:
@@ -94,7 +94,7 @@ def kernel_of(text: str) -> int:
     """The driver's handle of the kernel in a PTX program, valid for all GPUs of this machine.
 
     Raises:
-        Unsupported: if CUDA's driver is missing or rejects the program.
+        NoLaneKernel: if CUDA's driver is missing or rejects the program.
     """
     library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     cuda = driver()
@@ -106,7 +106,7 @@ def kernel_of(text: str) -> int:
     if not code:
         code = cuda.cuLibraryGetKernel(ctypes.byref(kernel), library, KERNEL.encode())
     if code:
-        raise Unsupported(f"CUDA's driver reports error {code}")
+        raise NoLaneKernel(f"CUDA's driver reports error {code}")
     return kernel.value or 0
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, Unsupported, constant
+from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, NoLaneKernel, Unsupported, constant
 from vegasfluid.lanes.elementwise import operate
 from vegasfluid.lanes.memory import (
     Scratch,
@@ -64,7 +64,7 @@ class Indexing:
             Unsupported: if it is in memory, because it is too large.
         """
         if isinstance(value, Stored):
-            raise Unsupported(f"an array of shape {value.shape} is too large here")
+            raise NoLaneKernel(f"an array of shape {value.shape} is too large here")
         return value
 
     def loaded(self, source: Stored, shape: tuple[int, ...]) -> Value:
@@ -106,7 +106,7 @@ class Indexing:
         """
         params, shape = equation.params, equation.outvars[0].aval.shape
         if not in_registers(shape):
-            raise Unsupported(f"no translation of a gather of shape {shape}")
+            raise Unsupported(f"a gather of shape {shape}")
         dims = params["dimension_numbers"]
         axes = Windows(
             tuple(dims.offset_dims),

@@ -21,7 +21,7 @@ from jax.extend import core
 from jax.interpreters import ad, batching, mlir, partial_eval
 
 from vegasfluid.lanes import cpu, gpu
-from vegasfluid.lanes.builder import Unsupported
+from vegasfluid.lanes.builder import NoLaneKernel
 from vegasfluid.lanes.program import Program, cpu_program, gpu_program
 from vegasfluid.lanes.tracing import traced
 from vegasfluid.lanes.varying import differing
@@ -218,7 +218,7 @@ WARNED: set[str] = set()
 """Reasons that have been warned about."""
 
 
-def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsupported) -> Any:
+def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: NoLaneKernel) -> Any:
     """A call's lowering by XLA, with one warning for each reason.
 
     Args:
@@ -238,7 +238,7 @@ def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsuppor
 
 
 @lru_cache(RECENT)
-def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | Unsupported:
+def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | NoLaneKernel:
     """The CPU's program of a traced function, or the reason why there is none.
 
     Lanes run side by side in vectors unless they may diverge in loops.
@@ -248,11 +248,11 @@ def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | 
         batched: which of its arguments differ between lanes.
         several: whether there is more than one lane.
     """
-    failure = Unsupported("")
+    failure = NoLaneKernel("")
     for width in (cpu.native_width(), 1) if several else (1,):
         try:
             return cpu_program(jaxpr, batched, width)
-        except Unsupported as reason:
+        except NoLaneKernel as reason:
             failure = reason
     return failure
 
@@ -263,10 +263,10 @@ def lowered_on_cpu(context: Any, *given: Any, call: Call) -> Any:
     They come from a call of the lane kernel, or from XLA's own program if there is no kernel.
     """
     if sys.platform == "win32":
-        return left_to_xla(context, given, call, Unsupported("threads on Windows"))
+        return left_to_xla(context, given, call, NoLaneKernel("no threads on Windows"))
     lanes = call.size or 1
     program = compiled(call.jaxpr, call.batched, lanes > 1)
-    if isinstance(program, Unsupported):
+    if isinstance(program, NoLaneKernel):
         return left_to_xla(context, given, call, program)
     threads = max(1, min(processors(), math.ceil(lanes / program.width)))
     name, shape = cpu.register(program), (threads, program.scratch * program.width)
@@ -292,14 +292,14 @@ def foreign_call(
 
 
 @lru_cache(RECENT)
-def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | Unsupported:
+def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | NoLaneKernel:
     """The GPU's program of a traced function, or the reason why there is none.
 
     `batched` says which of its arguments differ between lanes.
     """
     try:
         return gpu_program(jaxpr, batched)
-    except Unsupported as reason:
+    except NoLaneKernel as reason:
         return reason
 
 
@@ -310,10 +310,10 @@ def lowered_on_gpu(context: Any, *given: Any, call: Call) -> Any:
     """
     lanes, program = call.size or 1, compiled_for_gpu(call.jaxpr, call.batched)
     try:
-        if isinstance(program, Unsupported):
+        if isinstance(program, NoLaneKernel):
             raise program
         name = gpu.register(program)
-    except Unsupported as reason:
+    except NoLaneKernel as reason:
         return left_to_xla(context, given, call, reason)
     return foreign_call(context, given, name, (lanes, program.scratch), lanes=lanes)
 

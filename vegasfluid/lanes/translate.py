@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend import core
 
 from vegasfluid.lanes.arrays import Arrays
-from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, Unsupported, constant
+from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, NoLaneKernel, Unsupported, constant
 from vegasfluid.lanes.elementwise import OPERATIONS, operate
 from vegasfluid.lanes.loops import Loop
 from vegasfluid.lanes.memory import (
@@ -69,7 +69,7 @@ class Translator:
             for variable, value in zip(equation.outvars, results, strict=True):
                 scope.bind(variable, value)
             if len(self.b.lines) > self.b.longest:
-                raise Unsupported("the function is too long")
+                raise NoLaneKernel("the function is too long")
         results = [scope.read(variable) for variable in jaxpr.outvars]
         scope.release(len(jaxpr.eqns))
         return results
@@ -97,7 +97,7 @@ class Translator:
             return values  # a barrier for several values
         if name in OPERATIONS:
             return [self.each(equation, values)]
-        raise Unsupported(f"no translation of {name}")
+        raise Unsupported(name)
 
     def each(self, equation: Any, values: list[Value]) -> Value:
         """Write an elementwise operation on arrays; returns its result."""
@@ -125,9 +125,7 @@ class Translator:
         if isinstance(value, Stored):
             return value.load(self.b, index)
         if len(value.items) != 1:
-            raise Unsupported(
-                f"no translation of an array of shape {value.shape} beside a larger one"
-            )
+            raise Unsupported(f"an array of shape {value.shape} beside a larger one")
         return value.items[0]
 
     def branch(self, equation: Any, values: list[Value]) -> list[Value]:
@@ -143,7 +141,7 @@ class Translator:
             branch = branches[int(np.clip(int(which.value), 0, len(branches) - 1))]
             return self.function(branch.jaxpr, [literal(v) for v in branch.consts], values[1:])
         if any(has_loop(branch.jaxpr) for branch in branches):
-            raise Unsupported("no translation of a loop in a branch")
+            raise Unsupported("a loop in a branch")
         for value in values[1:]:
             if isinstance(value, Stored):
                 value.memory.references += 1
@@ -248,9 +246,7 @@ class Translator:
         )
         inside = self.arrays.registers(continues).items[0]
         if inside.varying:
-            raise Unsupported(
-                "no translation of lanes side by side in a loop that each ends in its own time"
-            )
+            raise Unsupported("lanes side by side in a loop that each ends in its own time")
         loop.enter(inside)
         results = self.function(
             body.jaxpr, [literal(v) for v in body.consts], [*constants, *loop.values]
@@ -313,7 +309,7 @@ def literal(value: Any) -> Value:
     if array.dtype == jax.dtypes.float0:  # the derivative of a whole number, which is never read
         array = np.zeros(array.shape, bool)
     if not in_registers(array.shape):
-        raise Unsupported(f"no translation of a constant of shape {array.shape}")
+        raise Unsupported(f"a constant of shape {array.shape}")
     items = tuple(constant(each, array.dtype) for each in array.ravel())
     return Small(array.shape, array.dtype, items)
 

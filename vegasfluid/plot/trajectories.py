@@ -221,12 +221,12 @@ def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
     colours = class_colours(run)
     for i, flow_class in enumerate(run["flow_class"].values):
         cwnd = run["cwnd"].isel(flow_class=i)
-        hue = colours[i]
-        axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", color=hue, linewidth=1.2)
+        style = line_style(colours[i])
+        axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", **style)
         if run.attrs.get("engine") == "density":
             deviation = run["cwnd_spread"].isel(flow_class=i)
             edges = np.maximum(cwnd - deviation, 0), cwnd + deviation
-            axes.fill_between(run["time"], *edges, color=hue, alpha=0.15, linewidth=0)
+            axes.fill_between(run["time"], *edges, color=colours[i], alpha=0.15, linewidth=0)
 
 
 def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
@@ -236,10 +236,12 @@ def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
     """
     for i, link in enumerate(run["link"].values):
         queue, average = run["queue"].isel(link=i), run["avg_queue"].isel(link=i)
-        axes.plot(run["time"], queue, line, label=f"{link}{suffix}", **line_style(2 * i + 2, 2.0))
+        axes.plot(
+            run["time"], queue, line, label=f"{link}{suffix}", **line_style(colour(2 * i + 2), 2.0)
+        )
         if float(average.max()) > 0:
             label = f"average{suffix}"
-            axes.plot(run["time"], average, line, label=label, **line_style(2 * i + 3, 0.8))
+            axes.plot(run["time"], average, line, label=label, **line_style(colour(2 * i + 3), 0.8))
 
 
 def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
@@ -256,7 +258,7 @@ def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
     fraction = losses / np.maximum(arrivals, 1.0)
     for i, link in enumerate(run["link"].values):
         style: dict[str, Any] = {"linestyle": line, "label": f"{link}{suffix}"}
-        axes.stairs(fraction[:, i], times, baseline=None, **style, **line_style(2 * i + 2))
+        axes.stairs(fraction[:, i], times, baseline=None, **style, **line_style(colour(2 * i + 2)))
 
 
 def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
@@ -268,7 +270,7 @@ def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
     middles = (times[1:] + times[:-1]) / 2
     for i, flow_class in enumerate(run["flow_class"].values):
         rate = np.diff(run["delivered"].isel(flow_class=i)) / np.diff(times)
-        style = {"color": colours[i], "linewidth": 1.2}
+        style = line_style(colours[i])
         axes.plot(middles, rate, line, label=f"{flow_class}{suffix}", **style)
 
 
@@ -278,6 +280,6 @@ def class_colours(run: xr.Dataset) -> list[str]:
     return control_colours([str(name) for name in names.values])
 
 
-def line_style(number: int, width: float = 1.2) -> dict[str, Any]:
-    """Arguments of matplotlib for a line: the theme's colour `number`, and the width in points."""
-    return {"color": colour(number), "linewidth": width}
+def line_style(hue: str, width: float = 1.2) -> dict[str, Any]:
+    """Arguments of matplotlib for a line: its colour, and the width in points."""
+    return {"color": hue, "linewidth": width}

@@ -276,7 +276,7 @@ def terms_of_alpha(state: Equilibrium, tuned: str) -> dict[str, float]:
 
 
 def lower_queue(link: Link) -> tuple[str, float]:
-    """Name and length (packets) of the queue from which on more queue is a term of its own.
+    """Name and length (packets) of the queue beyond which the rest is a separate term.
 
     It is RED's lower threshold `red_min`, the queue at a discipline's `target`, or the `buffer`.
     """

@@ -234,9 +234,9 @@ def damped_bfgs(hessian: np.ndarray, here: Evaluation, there: Evaluation) -> np.
     if curvature <= 0:
         return hessian
     active = here.margins + here.jacobian @ move < SMALLEST_RADIUS
-    multipliers, _ = nnls(there.jacobian[active].T, there.slope) if active.any() else (0.0, 0.0)
     change = there.slope - here.slope
     if active.any():
+        multipliers, _ = nnls(there.jacobian[active].T, there.slope)
         change = change - multipliers @ (there.jacobian[active] - here.jacobian[active])
     product = float(move @ change)
     if product < DAMPING * curvature:
