@@ -128,7 +128,7 @@ class Point(NamedTuple):
     flows: float
     share: float
     alpha: float
-    dead_zone: float
+    dead_band: float
     room: float
     reach: float
     max_drop: float
@@ -241,7 +241,7 @@ def vegas(point: Point, dialect: str, fair: float, rtt_over_base: float) -> Vega
     """
     scale = rtt_over_base if DIALECTS[dialect].divides_by_base_rtt else 1.0
     alpha = max(1, round(between(point.alpha, 0.2, 2.0) * fair * scale))
-    return Vegas(alpha, alpha + round(4 * point.dead_zone * scale), dialect=dialect)
+    return Vegas(alpha, alpha + round(4 * point.dead_band * scale), dialect=dialect)
 
 
 def classes(

@@ -87,7 +87,7 @@ nitpick_ignore_regex = [
     (r"py:class", r"vegasfluid\.analysis\.(proofs|linear_stability|equilibria)\..+"),
     (r"py:class", r"vegasfluid\.fluid\..+"),
     (r"py:class", r"vegasfluid\.tuning\..+"),
-    (r"py:class", r"vegasfluid\.interval_totals\.IntervalTotals"),
+    (r"py:class", r"vegasfluid\.metric_formulas\.IntervalTotals"),
     # the same, where an annotation gives the class alone
     (r"py:class", r"ActiveInterval|BoundValue|CompensatedTime|Curve|DelaySystem|EvaluationPoint"),
     (r"py:class", r"FlowGroup|FluidOptimum|Grid|IntervalTotals|LinkEquilibrium|Resolution|Ring"),

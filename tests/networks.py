@@ -80,7 +80,7 @@ def pair_of_classes(
 
 
 def three_alphas(width: float) -> Network:
-    """Twelve Vegas flows alone over a large buffer, with three alphas and narrow dead zones.
+    """Twelve Vegas flows alone over a large buffer, with three alphas and narrow dead bands.
 
     Nothing is lost, and each flow has alpha packets in the queue (S. Low, L. Peterson and L. Wang,
     JACM 49(2), 2002, of alpha = beta): 72 packets and rates of 1 : 2 : 3 where `width` is 0.

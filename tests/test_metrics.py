@@ -8,7 +8,7 @@ import xarray as xr
 
 from vegasfluid import burstiness, metrics
 from vegasfluid.errors import InvalidInput
-from vegasfluid.interval_totals import increase_from
+from vegasfluid.metric_formulas import increase_from
 
 COUNTS = {"a": 3, "b": 1, "c": 2}
 RATES = {"a": 10.0, "b": 40.0, "c": 20.0}

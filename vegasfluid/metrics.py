@@ -1,8 +1,7 @@
-"""Measures of a run, from its trajectory.
+"""Metrics of a run, from its trajectory (the formulas are in `vegasfluid.metric_formulas`).
 
 Every measure is a mean over the time after the warm-up, which is the trajectory's own unless one
-is given. Rates and fractions come from differences of counters, not from averaging samples; the
-formulas are those of `vegasfluid.interval_totals`.
+is given. Rates and fractions come from differences of counters, not from averaging samples.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vegasfluid.errors import InvalidInput, Words
-from vegasfluid.interval_totals import IntervalTotals, increase_from, interpolation_position
+from vegasfluid.metric_formulas import IntervalTotals, increase_from, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.quantities import mbps
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vegasfluid.interval_totals import IntervalTotals, increase_from, interpolation_position
+from vegasfluid.metric_formulas import IntervalTotals, increase_from, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.version import package_version
 

@@ -29,9 +29,9 @@ __all__ = ["add_fluid", "add_packets"]
 
 TURNS, COUNT = 3, 60_000_000
 """Pairs of a run with one worker and one with two."""
-ALPHA, ZONE = "vegas.alpha_packets", "vegas.dead_zone_packets"
+ALPHA, BAND = "vegas.alpha_packets", "vegas.dead_band_packets"
 QUICK, FULL = (8, 32), (100, 100)
-"""Values of the dead zone and of alpha on the fluid: 10 000 points in the full version."""
+"""Values of the dead band and of alpha on the fluid: 10 000 points in the full version."""
 WANTED = 10_000.0
 
 
@@ -127,7 +127,7 @@ def add_fluid(figures: Figures, full: bool) -> None:
     """Points a minute of a whole sweep of network 2, 200 s each, its store included."""
     zones, alphas = FULL if full else QUICK
     axes = [
-        Numbers(ZONE, range(zones)),
+        Numbers(BAND, range(zones)),
         Numbers(ALPHA, np.round(np.linspace(5, 500, alphas))),
     ]
     sweep = Sweep(base(), axes)

@@ -58,7 +58,7 @@ MODULES = (
 FURTHER = (
     "vegasfluid.analysis.applicable_formulas.ApplicableFormula",
     "vegasfluid.analysis.proofs.problem.FlowGroup",
-    "vegasfluid.analysis.proofs.theorem.Proof",
+    "vegasfluid.analysis.proofs.proof.Proof",
     "vegasfluid.analysis.equilibria.corners.Solution",
     "vegasfluid.analysis.equilibria.equilibrium.Quantities",
     "vegasfluid.analysis.proofs.branch_and_prune.IsolatedZeros",

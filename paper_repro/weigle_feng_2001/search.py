@@ -89,7 +89,7 @@ def plan(
         Choice("network", models),
         Choice("traffic", {kind: with_traffic(kind) for kind in KINDS}),
         Numbers("vegas.alpha_packets", alphas, dim="alpha"),
-        Numbers("vegas.dead_zone_packets", gaps, dim="gap"),
+        Numbers("vegas.dead_band_packets", gaps, dim="gap"),
     ]
     return Sweep(
         models["2"],

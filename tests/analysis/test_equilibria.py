@@ -83,9 +83,9 @@ def test_vegas_alone_has_a_set_of_equilibria_from_alpha_to_beta():
 
 
 @pytest.mark.parametrize("width", [0.0, pytest.param(0.5, marks=LONG), 1.0])
-def test_a_dead_zone_without_width_holds_as_many_packets_as_alpha(width):
+def test_a_dead_band_without_width_holds_as_many_packets_as_alpha(width):
     """Low, Peterson and Wang: with alpha = beta each flow has alpha packets in the queue, so that
-    rates are as 1 : 2 : 3. Where a step leads over a dead zone, windows end in its middle.
+    rates are as 1 : 2 : 3. Where a step leads over a dead band, windows end in its middle.
     """
     values = equilibrium(three_alphas(width)).values
     backlog = np.array([3.0, 6.0, 9.0]) + width / 2
@@ -284,7 +284,7 @@ def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
 
 
 def beside_deaf(alpha: Any, times: float = 1.0) -> Network:
-    """A dead zone of one point, beside Reno that is marked; capacity and queue times a factor."""
+    """A dead band of one point, beside Reno that is marked; capacity and queue times a factor."""
     law = replace(LossBlindVegas(8, 9), alpha=alpha, beta=alpha + 1)
     aqm = Red(50 * times, 450 * times, max_drop=0.1 / times**2, wait=False, ecn=True)
     flows = reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)}
@@ -304,7 +304,7 @@ def test_at_the_edge_of_the_dead_band_against_reno_windows_follow_alpha(times):
 
 @pytest.mark.parametrize("count", [6, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("times", [1.0, 16.0])
-def test_the_edge_of_a_dead_zone_is_found_however_numbers_are_rounded(times, count):
+def test_the_edge_of_a_dead_band_is_found_however_numbers_are_rounded(times, count):
     for number in range(count):
         rest = equilibrium(beside_deaf(8 * times * (1 + number * 2.0**-52), times))
         assert np.count_nonzero(rest.solution.offset) == 1

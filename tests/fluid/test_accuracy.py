@@ -16,7 +16,7 @@ from vegasfluid.fluid.accuracy import Error, difference, refined
 from vegasfluid.fluid.time_grid import mean_field_grid
 
 FULL = office(aqm=DropTail())
-"""Losses at a full buffer, and Vegas's dead zone: corners that no order of convergence survives."""
+"""Losses at a full buffer, and Vegas's dead band: corners that no order of convergence survives."""
 
 
 @cache

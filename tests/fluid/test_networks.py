@@ -241,7 +241,7 @@ def test_a_late_starter_takes_the_queue_for_propagation() -> None:
 
 
 @pytest.mark.parametrize("width", [0.0, 0.5])
-def test_vegas_flows_without_a_dead_zone_share_by_alpha(width: float) -> None:
+def test_vegas_flows_without_a_dead_band_share_by_alpha(width: float) -> None:
     """Low, Peterson and Wang, alpha = beta: 72 packets, rates 1 : 2 : 3. Else by its middle."""
     run = simulate_fluid(three_alphas(width), until=200.0, warmup=150.0)
     backlog = np.array([3.0, 6.0, 9.0]) + width / 2

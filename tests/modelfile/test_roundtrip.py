@@ -18,7 +18,7 @@ from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.congestion.vegas.vegas import DIALECTS
+from vegasfluid.congestion.vegas.fluid import DIALECTS
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads

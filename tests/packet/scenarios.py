@@ -20,7 +20,7 @@ from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.congestion.vegas.vegas import DIALECTS
+from vegasfluid.congestion.vegas.fluid import DIALECTS
 from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.traffic.cbr import Cbr
 from vegasfluid.traffic.on_off import OnOff

@@ -12,18 +12,18 @@ from vegasfluid.sweep import Choice, Numbers, Sweep
 from vegasfluid.sweep.axes import with_numbers
 from vegasfluid.sweep.axis_spec import numbers_from, size_from
 
-ZONE, BETA = "vegas.dead_zone_packets", "vegas.beta_packets"
+BAND, BETA = "vegas.dead_band_packets", "vegas.beta_packets"
 
 
 @pytest.mark.parametrize(
     ("given", "alpha", "beta"),
     [
-        ({ALPHA: 30}, 30, 32),  # the model's dead zone is 2
+        ({ALPHA: 30}, 30, 32),  # the model's dead band is 2
         ({ALPHA: 30, BETA: 40}, 30, 40),
         ({BETA: 9}, 2, 9),
-        ({ZONE: 5}, 2, 7),
-        ({ZONE: 0, ALPHA: 30}, 30, 30),
-        ({"flows.vegas.law.dead_zone_packets": 3, "flows.vegas.law.alpha_packets": 30}, 30, 33),
+        ({BAND: 5}, 2, 7),
+        ({BAND: 0, ALPHA: 30}, 30, 30),
+        ({"flows.vegas.law.dead_band_packets": 3, "flows.vegas.law.alpha_packets": 30}, 30, 33),
     ],
 )
 def test_beta_goes_with_alpha(given, alpha, beta):
@@ -35,9 +35,9 @@ def test_beta_goes_with_alpha(given, alpha, beta):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({ZONE: 1, BETA: 9}, "left out where beta is swept"),
+        ({BAND: 1, BETA: 9}, "left out where beta is swept"),
         ({"vegas.alpa_packets": 1}, "vegas.alpha_packets"),
-        ({"reno.dead_zone_packets": 1}, "a known parameter, such as"),
+        ({"reno.dead_band_packets": 1}, "a known parameter, such as"),
         ({ALPHA: 9, BETA: 5}, "alpha must be at most beta"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vegasfluid import InvalidInput
-from vegasfluid.interval_totals import IntervalTotals
+from vegasfluid.metric_formulas import IntervalTotals
 from vegasfluid.tuning import (
     AlphaFair,
     Constraints,

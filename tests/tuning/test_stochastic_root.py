@@ -103,7 +103,7 @@ def test_whole_alphas_only():
 
 
 RISING = {1: 0.3, 2: 0.6, 3: 0.9, 4: 1.3, 5: 1.7, 6: 2.0, 7: 2.4, 8: 2.8}
-"""Ratios at whole alphas, with the usual dead zone."""
+"""Ratios at whole alphas, with the usual dead band."""
 
 
 def whole_alphas(ratio_of, start, zone=2.0):
@@ -126,7 +126,7 @@ STARTS = pytest.mark.parametrize("start", [1.0, 2.4, 7.0])
     ("narrower", "best"),
     [({3: 1.2, 2: 1.0}, (4, 2)), ({3: 1.01}, (4, 3)), ({0: 1.0, 1: 1.05, 2: 1.1, 3: 1.2}, (4, 0))],
 )
-def test_between_two_whole_alphas_a_narrower_dead_zone_helps(start, narrower, best):
+def test_between_two_whole_alphas_a_narrower_dead_band_helps(start, narrower, best):
     def ratio_of(alpha, zone):
         return narrower.get(zone, 0.5) if (alpha, zone < 4) == (4, True) else RISING[alpha]
 
@@ -162,7 +162,7 @@ def test_a_ratio_that_even_beta_does_not_reach(start, at_3, reached):
 
 @STARTS
 def test_below_the_smallest_alpha_beta_still_helps(start):
-    """At alpha 1 with the usual dead zone the ratio is 1.2, with the narrowest 0.8."""
+    """At alpha 1 with the usual dead band the ratio is 1.2, with the narrowest 0.8."""
     found, _ = whole_alphas(lambda alpha, zone: 1.2 * alpha - 0.2 * (2 - zone), start)
     assert found.reached
     assert found.best == (1, 1)
@@ -220,8 +220,8 @@ def test_a_start_beyond_the_limits():
     assert found.reached
 
 
-def test_of_settings_as_near_the_usual_dead_zone_is_best():
-    """Each packet that the dead zone differs from the usual one costs 1 % of the ratio."""
+def test_of_settings_as_near_the_usual_dead_band_is_best():
+    """Each packet that the dead band differs from the usual one costs 1 % of the ratio."""
     measured = Measurement(({"ratio": 1.2}, {"ratio": 1.21}))
     search = _StochasticRootFinder(
         lambda setting: measured, lambda alpha: alpha, dead_band=2.0, target=1.0

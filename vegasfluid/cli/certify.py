@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from vegasfluid import modelfile
-from vegasfluid.analysis.proofs import Certificate, Verdict, matches, verify
+from vegasfluid.analysis.proofs import Certificate, Verification, matches, verify
 from vegasfluid.analysis.simulation_checks import PacketRatio, measure_ratio
 from vegasfluid.cli.analyse import packets_line
 from vegasfluid.cli.output import console, print_json, table
@@ -60,18 +60,18 @@ def run(path: Path, *, model: str | None, as_json: bool) -> bool:
     """
     document, packets = read(path), None
     certificate = Certificate.read(document)
-    verdict = verify(document)
+    verification = verify(document)
     if model is not None:
         network = modelfile.read_model(model).network
         matches(certificate, network)
-        if verdict.valid:
+        if verification.valid:
             alpha = sum(certificate.alpha.bounds) / 2
             packets = measure_ratio(network, certificate.problem.tuned_name, float(alpha))
     if as_json:
-        print_json(verdict_document(path, model, verdict, packets))
+        print_json(verification_document(path, model, verification, packets))
     else:
-        show(path, model, verdict, packets)
-    return verdict.valid
+        show(path, model, verification, packets)
+    return verification.valid
 
 
 def read(path: Path) -> Any:
@@ -113,41 +113,43 @@ def reject_constant(name: str) -> float:
     raise InvalidInput("certificate", "number", "finite", name)
 
 
-def verdict_document(
-    path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None
+def verification_document(
+    path: Path, model: str | None, verification: Verification, packets: PacketRatio | None
 ) -> dict[str, Any]:
     """JSON output of `vegasfluid certify`.
 
     Whether the certificate is valid (or the reasons), its statement, bounds on alpha (packets),
     proven digits, and the ratio on packets.
     """
-    certificate = verdict.certificate
+    certificate = verification.certificate
     return {
         "certificate": str(path),
         "model": model,
-        "valid": verdict.valid,
-        "reasons": list(verdict.reasons),
+        "valid": verification.valid,
+        "reasons": list(verification.reasons),
         "statement": certificate.statement,
         "alpha_packets": {"low": certificate.alpha.low, "high": certificate.alpha.high},
-        "digits": verdict.digits,
+        "digits": verification.digits,
         "proves": SCOPE,
         "on_packets": None if packets is None else asdict(packets),
     }
 
 
-def show(path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None) -> None:
-    """Print a verdict as text: what is proven, or why the certificate is not valid.
+def show(
+    path: Path, model: str | None, verification: Verification, packets: PacketRatio | None
+) -> None:
+    """Print what a certificate proves, or why it is not valid, as text.
 
     Args:
         path: file of the certificate.
         model: model that it is about; None: not checked.
-        verdict: whether each claim is proven.
+        verification: whether each claim is proven.
         packets: goodput ratio in packet runs with its alpha; None: not measured.
     """
-    out, certificate = console(), verdict.certificate
-    if not verdict.valid:
+    out, certificate = console(), verification.certificate
+    if not verification.valid:
         out.print(f"{path} is not valid.", style="bold")
-        for reason in verdict.reasons:
+        for reason in verification.reasons:
             out.print(f"Not proven: {reason}.")
         return
     out.print(f"{path} is valid: everything in it is proven.", style="bold")
@@ -155,7 +157,7 @@ def show(path: Path, model: str | None, verdict: Verdict, packets: PacketRatio |
         out.print(f"It is about {model}.")
     out.print(f"\n{certificate.statement}\n")
     out.print(claims_table(certificate))
-    digits = math.floor(min(verdict.digits, MOST_DIGITS))
+    digits = math.floor(min(verification.digits, MOST_DIGITS))
     out.print(f"\nalpha is proven to {digits} digits. {whole_alphas(certificate)}".rstrip())
     out.print(SCOPE)
     if packets is not None:

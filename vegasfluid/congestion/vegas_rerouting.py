@@ -30,8 +30,8 @@ from annotated_types import Ge, Le, Lt
 from vegasfluid import smooth
 from vegasfluid.clock import PICOSECONDS
 from vegasfluid.congestion.base import CongestionControl, PacketRules, Signals
+from vegasfluid.congestion.vegas.fluid import Vegas, VegasWindow
 from vegasfluid.congestion.vegas.ns2 import NS2
-from vegasfluid.congestion.vegas.vegas import Vegas, VegasWindow
 from vegasfluid.quantities import Delay, Packets, Positive, Share, require_ordered
 
 __all__ = ["VegasRerouting"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vegasfluid.errors import ComputationFailed
-from vegasfluid.interval_totals import IntervalTotals
+from vegasfluid.metric_formulas import IntervalTotals
 from vegasfluid.network import Network
 from vegasfluid.trajectory import Recording
 

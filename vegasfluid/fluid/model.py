@@ -32,7 +32,7 @@ from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.time_grid import TimeGrid, density_step, mean_field_step
 from vegasfluid.fluid.vector_field import VectorField
 from vegasfluid.fluid.window_mesh import WindowMesh
-from vegasfluid.interval_totals import IntervalTotals, jain_index
+from vegasfluid.metric_formulas import IntervalTotals, jain_index
 from vegasfluid.network import Network, require_network
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
 

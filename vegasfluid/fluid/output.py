@@ -14,7 +14,7 @@ from vegasfluid.fluid.queues import ack_clocked
 from vegasfluid.fluid.state import State
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.vector_field import VectorField
-from vegasfluid.interval_totals import IntervalTotals, increase_from, interpolation_position
+from vegasfluid.metric_formulas import IntervalTotals, increase_from, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.trajectory import CWND_VARIANCE, Recording
 

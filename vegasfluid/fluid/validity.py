@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vegasfluid.fluid.accuracy import TOLERANCE
-from vegasfluid.interval_totals import interpolation_position
+from vegasfluid.metric_formulas import interpolation_position
 from vegasfluid.trajectory import Recording, class_means
 
 __all__ = ["FEW_FLOWS", "FEW_PACKETS", "validity_warnings"]

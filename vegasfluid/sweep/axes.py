@@ -1,7 +1,7 @@
 """Axes of a sweep: values of a named parameter, or a choice among models.
 
 Parameters have the names of `vegasfluid.modelfile.parameters`, such as `vegas.alpha_packets`.
-A sweep also accepts `CLASS.dead_zone_packets`, which is beta - alpha. If alpha is swept and neither
+A sweep also accepts `CLASS.dead_band_packets`, which is beta - alpha. If alpha is swept and neither
 beta nor the dead band is, beta moves with alpha and the dead band keeps the model's width.
 """
 
@@ -19,8 +19,8 @@ from vegasfluid.network import Network
 
 __all__ = ["Axis", "Choice", "Numbers", "is_whole", "with_numbers"]
 
-DEAD_ZONE = "dead_zone_packets"
-"""Last part of the name of a dead zone, beta - alpha of a class, packets."""
+DEAD_BAND = "dead_band_packets"
+"""Last part of the name of a dead band, beta - alpha of a class, packets."""
 THRESHOLDS = ("alpha", "beta", "gamma")
 """Thresholds of Vegas, which some dialects accept as whole packets only."""
 UNITS = {"packets": "packets", "mbps": "Mbit/s", "ms": "ms", "s": "s", "mb": "MB"}
@@ -127,13 +127,13 @@ Axis = Numbers | Choice
 """An axis of a sweep."""
 
 
-def dead_zone_of(network: Network, name: str) -> str | None:
-    """The flow class `CLASS` of a parameter name such as `CLASS.dead_zone_packets`.
+def dead_band_of(network: Network, name: str) -> str | None:
+    """The flow class `CLASS` of a parameter name such as `CLASS.dead_band_packets`.
 
     None for any other name, or if the class's congestion control has no dead band.
     """
     owner, _, key = name.removeprefix("flows.").replace(".law.", ".").rpartition(".")
-    return owner if key == DEAD_ZONE and has_dead_band(network, owner) else None
+    return owner if key == DEAD_BAND and has_dead_band(network, owner) else None
 
 
 def has_dead_band(network: Network, owner: str) -> bool:
@@ -142,12 +142,12 @@ def has_dead_band(network: Network, owner: str) -> bool:
 
 
 def _named(network: Network, name: str) -> Parameter:
-    """The network's parameter of this name; for `CLASS.dead_zone_packets` beta, which it changes.
+    """The network's parameter of this name; for `CLASS.dead_band_packets` beta, which it changes.
 
     Raises:
         InvalidInput: for an unknown name.
     """
-    owner = dead_zone_of(network, name)
+    owner = dead_band_of(network, name)
     return parameter_of(network, name if owner is None else f"{owner}.beta_packets")
 
 
@@ -166,7 +166,7 @@ def is_whole(network: Network, name: str) -> bool:
 def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     """Copy of a network with new numbers, which are validated together.
 
-    A new alpha of Vegas moves beta with it, unless beta or the dead zone (beta - alpha) is given.
+    A new alpha of Vegas moves beta with it, unless beta or the dead band (beta - alpha) is given.
 
     Args:
         network: the network to change; it is not modified itself.
@@ -179,18 +179,18 @@ def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     >>> network = Network(Link(1000.0, 100), {"vegas": Flows(2, Vegas(2, 4), base_rtt=0.04)})
     >>> with_numbers(network, {"vegas.alpha_packets": 30}).flows["vegas"].law.beta
     32.0
-    >>> both = {"vegas.dead_zone_packets": 5, "vegas.alpha_packets": 30}
+    >>> both = {"vegas.dead_band_packets": 5, "vegas.alpha_packets": 30}
     >>> with_numbers(network, both).flows["vegas"].law.beta
     35.0
     """
-    widths = {owner: x for name, x in values.items() if (owner := dead_zone_of(network, name))}
-    plain = {name: x for name, x in values.items() if dead_zone_of(network, name) is None}
+    widths = {owner: x for name, x in values.items() if (owner := dead_band_of(network, name))}
+    plain = {name: x for name, x in values.items() if dead_band_of(network, name) is None}
     parameters = {name: parameter_of(network, name) for name in plain}
     new = {(item.owner, item.field): plain[name] for name, item in parameters.items()}
     for owner in {**widths, **dict.fromkeys(item.owner for item in parameters.values())}:
         if (owner, "beta") in new:
             if owner in widths:
-                name = f"{owner}.{DEAD_ZONE}"
+                name = f"{owner}.{DEAD_BAND}"
                 raise InvalidInput("sweep", name, "left out where beta is swept", widths[owner])
         elif owner in widths or ((owner, "alpha") in new and has_dead_band(network, owner)):
             law: Any = network.flows[owner].law

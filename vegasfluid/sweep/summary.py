@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.interval_totals import interpolation_position
+from vegasfluid.metric_formulas import interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.quantities import mbps
 from vegasfluid.trajectory import Recording, class_means, link_names

@@ -14,7 +14,7 @@ from vegasfluid import Cubic, Flows, Link, Network, Red, Reno, Vegas, modelfile
 from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.congestion.base import Signals, Window
 from vegasfluid.congestion.cubic import CubicWindow
-from vegasfluid.congestion.vegas.vegas import VegasWindow
+from vegasfluid.congestion.vegas.fluid import VegasWindow
 
 PAPER = (2, 3, 4)
 WIDE = 1e9

@@ -111,9 +111,9 @@ def high_precision_alpha(network: Network) -> mpmath.mpf:
 def test_networks_of_the_paper(number):
     network = of_the_paper(number)
     found = certify_alpha(network)
-    verdict = verify(json.loads(json.dumps(found.document())))
-    assert verdict.valid, verdict.reasons
-    assert verdict.digits > 15
+    verification = verify(json.loads(json.dumps(found.document())))
+    assert verification.valid, verification.reasons
+    assert verification.digits > 15
     low, high = found.alpha.bounds
     truth = Fraction(mpmath.nstr(high_precision_alpha(network), 45))
     assert low < truth < high

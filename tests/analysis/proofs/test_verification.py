@@ -45,16 +45,16 @@ def test_enclosures_that_are_shifted_or_miss_the_true_value_are_rejected(small):
     width = high - low
     for ends in ((low + 2 * width, high + 2 * width), (low, low), (high, high)):
         moved = dict(zip(("low", "high"), (times("1", end) for end in ends), strict=True))
-        verdict = verify(restated(changed(small, ("claims", "alpha_packets"), moved)))
-        assert not verdict.valid
-        assert verdict.reasons[0].startswith("alpha_packets is proven to be between")
+        verification = verify(restated(changed(small, ("claims", "alpha_packets"), moved)))
+        assert not verification.valid
+        assert verification.reasons[0].startswith("alpha_packets is proven to be between")
 
 
 def test_a_box_without_the_equilibrium_and_beyond_the_curve_is_rejected(small):
     for low, high in (("105", "200"), ("100", "101"), ("99", "300"), ("100", "301")):
-        verdict = verify(changed(small, ("claims", "box_packets"), {"low": low, "high": high}))
-        assert len(verdict.reasons) == 1
-        assert "box_packets" in verdict.reasons[0]
+        verification = verify(changed(small, ("claims", "box_packets"), {"low": low, "high": high}))
+        assert len(verification.reasons) == 1
+        assert "box_packets" in verification.reasons[0]
 
 
 WITHOUT_EFFECT = {
@@ -77,8 +77,8 @@ def test_other_parameters_are_rejected(small, path):
         other = not value
     else:
         other = value + 1 if isinstance(value, int) else value * (1 + 1e-6)
-    verdict = verify(restated(changed(small, place, other)))
-    assert verdict.valid == (path[-1] in WITHOUT_EFFECT)
+    verification = verify(restated(changed(small, place, other)))
+    assert verification.valid == (path[-1] in WITHOUT_EFFECT)
 
 
 @pytest.mark.parametrize("law", ["newreno", "reno"])
@@ -129,9 +129,9 @@ def test_seeded_falsifications(small):
 )
 def test_what_the_theorem_assumes_is_checked(small, path, value, reason):
     """By the checker itself, whoever wrote the certificate."""
-    verdict = verify(changed(small, ("problem", *path), value))
-    assert len(verdict.reasons) == 1
-    assert reason in verdict.reasons[0]
+    verification = verify(changed(small, ("problem", *path), value))
+    assert len(verification.reasons) == 1
+    assert reason in verification.reasons[0]
 
 
 def test_alpha_below_zero_is_not_certified():
@@ -142,8 +142,8 @@ def test_alpha_below_zero_is_not_certified():
     }
     network = Network(Link(1000.0, 90, Red(5, 30, 0.01)), flows)
     document = certify_alpha(network, ratio=0.5).document()
-    verdict = verify(changed(document, ("problem", "ratio"), 0.05))
-    assert verdict.reasons == ("alpha is not proven to be above 0 at the lower ratio",)
+    verification = verify(changed(document, ("problem", "ratio"), 0.05))
+    assert verification.reasons == ("alpha is not proven to be above 0 at the lower ratio",)
 
 
 def test_linux_needs_three_samples_a_round_trip():
@@ -155,8 +155,8 @@ def test_linux_needs_three_samples_a_round_trip():
     network = Network(Link(80.0, 400, Red(5, 30, 0.5)), flows)
     document = certify_alpha(network, ratio=0.7).document()
     assert 2 < float(document["claims"]["classes"]["vegas"]["cwnd_packets"]["low"]) < 3
-    verdict = verify(changed(document, ("problem", "tuned", "dialect"), "linux"))
-    assert verdict.reasons == ("windows of vegas may be below 3 packets",)
+    verification = verify(changed(document, ("problem", "tuned", "dialect"), "linux"))
+    assert verification.reasons == ("windows of vegas may be below 3 packets",)
 
 
 def test_the_fluid_counts_two_losses_a_round_trip():
@@ -173,5 +173,5 @@ def test_the_fluid_counts_two_losses_a_round_trip():
 def test_another_sentence_is_rejected(small):
     said = small["statement"].replace("at least 0.01", "at least 0.5")
     assert said != small["statement"]
-    verdict = verify(small | {"statement": said})
-    assert verdict.reasons == ("statement does not match the claims",)
+    verification = verify(small | {"statement": said})
+    assert verification.reasons == ("statement does not match the claims",)

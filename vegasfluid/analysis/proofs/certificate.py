@@ -17,7 +17,7 @@ from flint import arb
 
 from vegasfluid.analysis.proofs.enclosure import Enclosure, Key
 from vegasfluid.analysis.proofs.problem import FairAlphaProblem
-from vegasfluid.analysis.proofs.theorem import Proof
+from vegasfluid.analysis.proofs.proof import Proof
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.output_files import write_text
 

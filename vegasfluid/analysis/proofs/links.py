@@ -12,7 +12,7 @@ r = u - q, the right side minus the left has the slope s' (e + r - e r) + s (e' 
 probability of a link never falls where its occupancy rises.
 
 Sources:
-    Derived for this project from `aqm/red.py`, `aqm/droptail.py` and the fluid's equations.
+    Derived for this project from `aqm/red/red.py`, `aqm/droptail.py` and the fluid's equations.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from annotated_types import Ge, Le, Lt
 
 from vegasfluid.aqm.red import IMPLEMENTATIONS, Gap, gap_of
 from vegasfluid.congestion.base import LOSS_PROCESSES
-from vegasfluid.congestion.cubic.cubic import IMPLEMENTATIONS as CUBIC_IMPLEMENTATIONS
+from vegasfluid.congestion.cubic.fluid import IMPLEMENTATIONS as CUBIC_IMPLEMENTATIONS
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.quantities import (

@@ -16,7 +16,7 @@ u is CUBIC's K over the mean time since a loss. The equation has one root, becau
 minus the right has the slope 3 h u^2 - 6 u + 6 > 0 for h >= 1.
 
 Sources:
-    Derived for this project from `congestion/reno.py` and `congestion/cubic.py`, and compared with
+    Derived for this project from `congestion/reno.py` and `congestion/cubic/`, and compared with
     their drifts in the tests. Decimals in those files are taken as they are written.
 """
 

@@ -13,7 +13,7 @@ are between two packets and `max_window`; an access link limits the rate to its 
 it the round-trip time grows with the window.
 
 Sources:
-    Derived for this project from `congestion/vegas/vegas.py` and `fluid/vector_field.py`.
+    Derived for this project from `congestion/vegas/fluid.py` and `fluid/vector_field.py`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ and the rate of a Vegas flow is a root that is enclosed numerically; here the ra
 that is left over, which makes alpha an explicit function of the queue.
 
 Sources:
-    Derived for this project from `congestion/vegas/vegas.py`, `aqm/red.py` and the fluid's
+    Derived for this project from `congestion/vegas/fluid.py`, `aqm/red/red.py` and the fluid's
     equations; compared with the drifts of the congestion controls in the tests.
 """
 

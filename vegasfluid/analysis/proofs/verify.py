@@ -1,9 +1,9 @@
 """The checker: proves every claim of a certificate again, from its parameters alone.
 
 It trusts no number of the document except the parameters, does not look for the answer where the
-document says it is, and uses nothing of the prover (`certify`). A claim is valid if the proven
-interval lies in it: a claim that is wider than necessary is weaker, but valid; one that excludes
-the truth is not.
+document says it is, and uses nothing of the search for claims (`claim_search`). A claim is valid if
+the proven interval lies in it: a claim that is wider than necessary is weaker, but valid; one that
+excludes the truth is not.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 from vegasfluid.analysis.proofs.certificate import Certificate, proven_intervals
 from vegasfluid.analysis.proofs.enclosure import Enclosure
+from vegasfluid.analysis.proofs.proof import NotProven, Proof, prove
 from vegasfluid.analysis.proofs.supported_networks import fair_alpha_problem
-from vegasfluid.analysis.proofs.theorem import NotProven, Proof, prove
 from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.network import Network
 
-__all__ = ["Verdict", "matches", "verify"]
+__all__ = ["Verification", "matches", "verify"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verification:
     """The result of checking a certificate.
 
     Args:
@@ -45,7 +45,7 @@ class Verdict:
         return self.certificate.alpha.digits
 
 
-def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
+def verify(document: Mapping[str, Any] | Certificate) -> Verification:
     """Prove all claims of a certificate again, in interval arithmetic.
 
     Args:
@@ -75,10 +75,10 @@ def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
     try:
         reasons = unproven_claims(certificate, prove(certificate.problem))
     except NotProven as reason:
-        return Verdict(certificate, (str(reason),))
+        return Verification(certificate, (str(reason),))
     if document["statement"] != certificate.statement:
         reasons.append("statement does not match the claims")
-    return Verdict(certificate, tuple(reasons))
+    return Verification(certificate, tuple(reasons))
 
 
 def unproven_claims(certificate: Certificate, proof: Proof) -> list[str]:

@@ -1,6 +1,6 @@
-"""CUBIC: the fluid model, and one file for the packet rules of each implementation."""
+"""CUBIC: parameters and fluid model in `fluid`; one file for each implementation's packets."""
 
-from vegasfluid.congestion.cubic.cubic import (
+from vegasfluid.congestion.cubic.fluid import (
     VARIANCE_FAST_CONVERGENCE,
     VARIANCE_PLAIN,
     Cubic,

@@ -1,5 +1,5 @@
-"""TCP Vegas: the fluid model, and one file for each implementation."""
+"""TCP Vegas: parameters and fluid model in `fluid`; one file for the packets of each dialect."""
 
-from vegasfluid.congestion.vegas.vegas import DIALECTS, Vegas, VegasWindow
+from vegasfluid.congestion.vegas.fluid import DIALECTS, Vegas, VegasWindow
 
 __all__ = ["DIALECTS", "Vegas", "VegasWindow"]

@@ -1,7 +1,7 @@
-"""The search for the claims of a certificate; `theorem` has the proof of what is claimed.
+"""Search for the claims of a certificate of the fair alpha; `proof` proves them, `verify` checks.
 
-Where nothing can be claimed, it says why. Queues are enclosed by the interval Newton method: a step
-that maps an interval into its own interior proves that there is exactly one root in it. So they
+Where nothing can be claimed, an error says why. Queues are enclosed by the interval Newton method:
+if a step maps an interval into its own interior, there is exactly one root in it. So the claims
 depend neither on the bisection nor on the monotonicity that the checker relies on. The result is
 then checked like any other certificate.
 
@@ -18,17 +18,17 @@ from flint import arb, ctx
 
 from vegasfluid.analysis.proofs.certificate import Certificate
 from vegasfluid.analysis.proofs.intervals import variable
+from vegasfluid.analysis.proofs.proof import (
+    NotProven,
+    Proof,
+    enclose_alpha_slope,
+    require_no_limits,
+)
 from vegasfluid.analysis.proofs.single_link import SingleLinkEquations
 from vegasfluid.analysis.proofs.supported_networks import (
     DEFAULT_EPSILON,
     DEFAULT_LOSS_PROCESS,
     fair_alpha_problem,
-)
-from vegasfluid.analysis.proofs.theorem import (
-    NotProven,
-    Proof,
-    enclose_alpha_slope,
-    require_no_limits,
 )
 from vegasfluid.analysis.proofs.verify import verify
 from vegasfluid.errors import InvalidInput, SolveFailed, Words
@@ -65,7 +65,7 @@ def certify_alpha(
 
     The certificate claims an enclosure of that alpha to some twenty digits, that no other alpha
     gives this ratio, and how far alpha may be off for the logarithm of the ratio to be off by
-    less than `epsilon`. It holds for the fluid model in equilibrium (see `theorem`), and has been
+    less than `epsilon`. It holds for the fluid model in equilibrium (see `proof`), and has been
     proven by `verify` when it is returned.
 
     Args:
@@ -95,9 +95,9 @@ def certify_alpha(
     problem = fair_alpha_problem(network, tuned, ratio, epsilon=epsilon, loss_process=loss_process)
     with ctx.workprec(SEARCH_BITS):
         certificate = Certificate.of(problem, find_claims(SingleLinkEquations(problem)))
-    verdict = verify(certificate)
-    if not verdict.valid:
-        raise SolveFailed("no certificate: " + "; ".join(verdict.reasons))
+    verification = verify(certificate)
+    if not verification.valid:
+        raise SolveFailed("no certificate: " + "; ".join(verification.reasons))
     return certificate
 
 

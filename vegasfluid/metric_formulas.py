@@ -1,4 +1,6 @@
-"""Measures of a run from the increase of its counters over an interval: rates, fractions, delays.
+"""Formulas of metrics: goodput, ratio, Jain's index, utilisation, queues, drops, delays.
+
+They take the increase of a run's counters over an interval.
 
 The formulas work alike on NumPy arrays, labelled arrays (`vegasfluid.metrics`) and JAX arrays,
 which are differentiated.

@@ -26,6 +26,12 @@ from vegasfluid.analysis.proofs.problem import (
     RedProfile,
     VegasFlows,
 )
+from vegasfluid.analysis.proofs.proof import (
+    NotProven,
+    loss_elasticities,
+    prove,
+    require_falling_rates,
+)
 from vegasfluid.analysis.proofs.response_functions import (
     PowerLaw,
     ResponseFunction,
@@ -33,12 +39,6 @@ from vegasfluid.analysis.proofs.response_functions import (
 )
 from vegasfluid.analysis.proofs.single_link import SingleLinkEquations
 from vegasfluid.analysis.proofs.supported_networks import fair_alpha_problem
-from vegasfluid.analysis.proofs.theorem import (
-    NotProven,
-    loss_elasticities,
-    prove,
-    require_falling_rates,
-)
 
 LOSS_BASED = [
     Reno(),
