@@ -25,7 +25,10 @@ def pipe_width() -> int | None:
 
 
 def escape_unknown_characters() -> None:
-    """Print characters that the encoding of standard output does not have as escapes."""
+    """Make standard output and error print a character outside their encoding as an escape.
+
+    Without this, such a character ends the command with a UnicodeEncodeError.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -189,7 +189,7 @@ class Density:
     def window_growth(
         self, state: Distribution, senders: SenderSignals, options: FluidOptions
     ) -> PerGroup:
-        """Growth of the mean window of each group, apart from losses, packets/s."""
+        """Growth rate of each group's mean window without losses, packets/s; (groups,)."""
         cells = self.cell_rates(state, senders, options)
         return self.mean_growth(state, cells, senders, options)
 

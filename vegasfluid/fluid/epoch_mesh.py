@@ -125,7 +125,7 @@ class EpochMesh(NamedTuple):
     def window_growth(
         self, law: EpochCongestionControl, rtt: PerGroup, derivative: LawState
     ) -> Masses:
-        """Growth of the window in each cell, apart from losses, packets/s; (groups, cells).
+        """Rate at which a window in each cell grows without losses, packets/s; (groups, cells).
 
         Args:
             law: congestion control of the class.

@@ -71,7 +71,7 @@ class MeanField:
     def window_growth(
         self, state: LawState, senders: SenderSignals, options: FluidOptions
     ) -> PerGroup:
-        """Growth of the mean window of each group, apart from losses, packets/s."""
+        """Growth rate of each group's mean window without losses, packets/s; (groups,)."""
         return mean_window_growth(state, self.law, senders, options)
 
     def clip(self, state: LawState, largest: PerGroup) -> LawState:

@@ -130,7 +130,15 @@ class VectorField(NamedTuple):
         return self.layout.pack(derivatives(state, observed, self))
 
     def project(self, before: Vector, y: Vector) -> Vector:
-        """State `y` after a solver step, clipped to its domain; what exceeds a buffer is lost."""
+        """The state after a solver step, with each component clipped to its domain.
+
+        Packets that the step put into a queue beyond its buffer are counted as dropped, not as
+        admitted.
+
+        Args:
+            before: state before the step, shape (n,).
+            y: state after it, shape (n,).
+        """
         state = self.layout.unpack(y)
         lost = queues.overflow_in_step(
             self.layout.unpack(before), state, self.parameters, self.structure
@@ -345,9 +353,9 @@ def derivatives(state: State, observed: Observables, field: VectorField) -> Stat
 
 
 def window_growth(state: State, observed: Observables, field: VectorField) -> PerGroup | None:
-    """Growth of the window of a flow of each group, apart from losses, packets/s.
+    """Rate at which the window of a flow of each group grows without losses, packets/s; (groups,).
 
-    None where no queue divides its losses by window growth.
+    None if no queue discipline needs it to divide losses among flows.
     """
     if not any(aqm.losses_follow_growth for aqm in field.parameters.aqm):
         return None

@@ -65,7 +65,7 @@ class WindowMesh(NamedTuple):
         return outside_slow_start(shared, self.windows.centres)
 
     def window_growth(self, law: CongestionControl, rtt: PerGroup, derivative: LawState) -> Masses:
-        """Growth of the window in each cell, apart from losses, packets/s, not below 0.
+        """Rate, at least 0, at which a window in each cell grows without losses, packets/s.
 
         Args:
             law: congestion control of the class; unused.

@@ -164,7 +164,9 @@ class Arrays(Indexing):
         return target
 
     def reduced(self, name: str, axes: Sequence[int], value: Value) -> Value:
-        """An array reduced along axes by the operation `name`: add, mul, max, min, and, or, xor.
+        """The sum, product, maximum, ... of an array's elements along axes, as an array.
+
+        `name` is the operation: add, mul, max, min, and, or, xor.
 
         Raises:
             Unsupported: if the array is not in registers, or the axes have no elements.

@@ -94,7 +94,10 @@ def power_of_two(b: Builder, exponent: Item) -> Item:
 
 
 def reduced(b: Builder, x: Item) -> tuple[Item, Item]:
-    """Write and return k, an integer, and r, at most ln(2) / 2 in size, with x = k ln 2 + r."""
+    """Write code that reduces the argument of an exponential: x = k ln(2) + r.
+
+    Returns the integer k and r, a double from -ln(2) / 2 to ln(2) / 2.
+    """
     k = b.call("rint", REAL, mul(b, x, real(1 / math.log(2))))
     r = sub(b, x, mul(b, k, real(LN2_HIGH)))
     return b.apply("fptosi {t0} {0} to {r}", INDEX, k), sub(b, r, mul(b, k, real(LN2_LOW)))

@@ -55,7 +55,7 @@ def signedness(item: Item) -> str:
 
 
 def arithmetic(name: str) -> Operation:
-    """A function that writes JAX's operation `name`: add, add_any, sub, mul or div."""
+    """A function that writes code for JAX's operation `name`: add, add_any, sub, mul or div."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x):
@@ -70,7 +70,10 @@ def arithmetic(name: str) -> Operation:
 
 
 def by_constant(name: str) -> Operation:
-    """A function that writes integer `div` or `rem` by a constant that is neither 0 nor -1."""
+    """A function that writes code for integer `div` or `rem` (remainder).
+
+    It raises Unsupported unless the divisor is a constant, and neither 0 nor -1.
+    """
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x) or y.value is None or int(y.value) in (0, -1):
@@ -257,7 +260,7 @@ def whole_power(b: Builder, params: Any, x: Item) -> Item:
 
 
 def square(b: Builder, _: Any, x: Item) -> Item:
-    """Write the square of x; return the result."""
+    """Write code for x times x; return the item with the result."""
     return arithmetic("mul")(b, None, x, x)
 
 

@@ -21,20 +21,20 @@ MILLISECONDS = 1e3
 
 
 @styled
-def front(of: Front, ax: Axes | None = None) -> Axes:
+def front(pareto_front: Front, ax: Axes | None = None) -> Axes:
     """Plot a Pareto front, as computed by the fluid model and as measured by packet simulation.
 
     The horizontal axis is the queueing delay, ms; the vertical one is the objective. Each point is
     labelled with the value of the first tuned parameter.
 
     Args:
-        of: front with at least one point, from `pareto_front`.
+        pareto_front: front with at least one point, from `pareto_front`.
         ax: axes to draw on; None: a new figure.
 
     Returns:
         The axes.
     """
-    axes, points = new_axes(ax, SIZE), of.points
+    axes, points = new_axes(ax, SIZE), pareto_front.points
     delays = [MILLISECONDS * point.queueing_delay for point in points]
     axes.plot(
         delays,
@@ -59,10 +59,11 @@ def front(of: Front, ax: Axes | None = None) -> Axes:
         name, value = next(iter(point.setting.items()))
         label = f"{name.rsplit('.', 1)[-1].removesuffix('_packets')} {value:.4g}"
         axes.annotate(label, (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
-    if not isinstance(of.objective.target, str):
-        axes.axhline(of.objective.target, color="0.6", linewidth=1, linestyle=":")
+    objective = pareto_front.objective
+    if not isinstance(objective.target, str):
+        axes.axhline(objective.target, color="0.6", linewidth=1, linestyle=":")
     axes.set_xlabel("queueing delay, ms")
-    axes.set_ylabel(of.objective.unit)
+    axes.set_ylabel(objective.unit)
     axes.margins(x=0.12, y=0.15)
     axes.set_ylim(bottom=max(0.0, float(np.min(axes.get_ylim()))))
     axes.grid(True, alpha=FAINT)

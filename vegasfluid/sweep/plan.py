@@ -236,7 +236,9 @@ class Sweep:
         return Point(self.bases[base], values)
 
     def identity(self) -> dict[str, Any]:
-        """Everything that the results depend on, as a JSON object; equal for equal sweeps.
+        """Everything that a sweep's results depend on, as a JSON object.
+
+        A store may be resumed only by a sweep with the identity that it was created with.
 
         Keys: `version`, `engine`, `model` (a hash of all models), `axes`, `seeds`, `tune`, `chunk`
         (its shape) and `fine`.
@@ -253,5 +255,5 @@ class Sweep:
         }
 
     def fingerprint(self) -> str:
-        """Everything that the results depend on (see `identity`), as JSON text for the store."""
+        """JSON text that is equal for two sweeps if and only if their `identity` is equal."""
         return json.dumps(self.identity())

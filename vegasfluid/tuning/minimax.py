@@ -318,9 +318,12 @@ def search_on_fluid(
 
 
 def search_on_packets(search: MinimaxSearch) -> tuple[Vegas, dict[int, Measurement]]:
-    """Correct the fluid model's alpha on packets, until no inactive scenario is worse.
+    """Minimax alpha by packet runs, starting from the optimum of the fluid model.
 
-    Returns the tuned class's Vegas, and two packet runs of each inactive scenario, by index.
+    Alpha is corrected on the active scenarios, which are measured each time. The others are then
+    screened by two packet runs each; those that turn out worse become active, and so on.
+
+    Returns the tuned class's Vegas, and the screening runs of each inactive scenario, by index.
     """
     search.activate_worst()
     start = search.optimum.alpha

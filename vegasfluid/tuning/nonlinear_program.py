@@ -226,7 +226,7 @@ def solve_program(program: NonlinearProgram, *starts: Vector) -> Vector:
     *_, objective = program.objective.continuation
 
     def rank(x: Vector) -> tuple[float, float]:
-        """Merit at x, the less the better: squared violation, then loss and log(delay)."""
+        """How bad x is: squared violation, which counts more, then loss and log(delay)."""
         delay = program.log_delay(x)[0] if program.minimises_delay else 0.0
         violation = max(program.violation(x)[0] - TOLERANCE**2, 0.0)
         return violation, LOSS_WEIGHT * program.loss(objective, x)[0] + delay

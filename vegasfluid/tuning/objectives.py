@@ -105,7 +105,10 @@ class ShareRatio(Objective):
         return jnp.log(jnp.stack(self._ratios(rates))) - math.log(self.ratio)
 
     def value(self, rates: Rates) -> float:
-        """Mean goodput of a tuned flow over another's; of several classes the geometric mean."""
+        """Mean goodput of a tuned flow divided by that of a flow not tuned; no unit.
+
+        If several classes are tuned, the geometric mean of their ratios.
+        """
         return float(np.exp(np.mean(np.log(np.array(self._ratios(rates))))))
 
     def _ratios(self, rates: Rates) -> list[Any]:
@@ -140,7 +143,10 @@ class JainIndex(Objective):
         return ((rates.goodput - mean) ** 2 * rates.count).sum() / rates.count.sum() / mean**2
 
     def value(self, rates: Rates) -> float:
-        """Jain's index of the goodputs of all flows: 1 if all are equal, 1 / flows at worst."""
+        """Jain's index of the goodputs x of all n flows, (sum x)^2 / (n sum x^2); no unit.
+
+        1 if all are equal, 1/n if one flow has everything.
+        """
         return float(1 / (1 + self.loss(rates)))
 
 
@@ -189,7 +195,7 @@ class AlphaFair(Objective):
         return -(jnp.log((weight * powers).sum()) + largest) / power
 
     def value(self, rates: Rates) -> float:
-        """Equally good rate over a flow's fair share of the link; no unit."""
+        """The rate that would be as good for every flow, divided by the fair rate; no unit."""
         return math.exp(-float(self.loss(rates)))
 
 
@@ -211,7 +217,7 @@ class WorstFlow(Objective):
         return -jnp.log(rates.goodput.min() / rates.fair)
 
     def value(self, rates: Rates) -> float:
-        """Goodput of the worst flow over a flow's fair share of the link; no unit."""
+        """Smallest goodput of a flow divided by the fair rate (capacity / flows); no unit."""
         return float(rates.goodput.min() / rates.fair)
 
     @property

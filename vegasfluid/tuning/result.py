@@ -232,7 +232,7 @@ class JointRecommendation:
 
     @property
     def first(self) -> Recommendation:
-        """Recommendation for the first class, for what is the same for all classes."""
+        """Recommendation for the first class; all classes have its network, runs and objective."""
         return next(iter(self.parts.values()))
 
     @property

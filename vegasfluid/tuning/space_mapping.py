@@ -149,10 +149,15 @@ class _SpaceMapping:
         return replace(given, **bounds)
 
     def merit(self, measured: Measurement, x: Vector) -> tuple[float, float]:
-        """Merit of a measured setting with logarithms x; the less, the better.
+        """How bad a measured setting is: two numbers, of which the first one counts more.
 
-        The largest violation of a constraint (log margin beyond 2 %), then weighted mean loss plus
-        log(delay) if the queue is tuned.
+        First the largest violation of a constraint, as a logarithm beyond the tolerance of 2 %; 0
+        if all are kept. Then the objective's loss, mean over the runs and weighted, plus the
+        logarithm of the queueing delay (s) if that is minimised.
+
+        Args:
+            measured: packet runs with the setting.
+            x: logarithms of the tuned parameters.
         """
         means, constraints = measured.means(), self.program.constraints
         if constraints.gain_margin is not None and self.program.gain_margin is not None:

@@ -68,7 +68,7 @@ class Evaluation(NamedTuple):
         return violation(self.margins)
 
     def merit(self, penalty: float) -> float:
-        """The function plus `penalty` times the violations."""
+        """The objective function plus `penalty` times the sum of the constraints' violations."""
         return self.value + penalty * self.violation
 
 

@@ -119,11 +119,11 @@ def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") ->
 
 @cache
 def largest_ratio() -> Formula:
-    """The upper bound of a Vegas flow's rate over that of a competitor, which no alpha reaches.
+    """Upper bound of the rate of a Vegas flow divided by that of a competitor; no alpha reaches it.
 
-    Both lose as many packets. The formula takes the fraction b that a loss takes from Vegas
-    (`cut`), its correction phi (`loss_factor`), and c of the competitor's window c / sqrt(p)
-    (`loss_constant`).
+    Both flows have the same loss probability and RTT. The formula takes the fraction b that a loss
+    takes from Vegas's window (`cut`), its correction phi (`loss_factor`), and c of the competitor's
+    window c / sqrt(p) (`loss_constant`).
 
     >>> largest_ratio().text()
     'r = 1/(sqrt(b)*c*sqrt(phi))'

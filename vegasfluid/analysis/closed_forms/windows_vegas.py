@@ -317,10 +317,11 @@ def vegas_alpha_at_saturation() -> Formula:
 
 @cache
 def vegas_alpha_of_share() -> Formula:
-    """The alpha (packets) with which the window is a fraction `share` of the saturated window.
+    """The alpha (packets) that gives a Vegas flow a fraction of its largest possible window.
 
-    The formula takes `share`, `rtt`, `base_rtt` (s), `drop_prob`, `cut` b and `loss_factor` phi.
-    The saturated window is the limit of large alpha.
+    That is the saturated window, the limit of large alpha, where only losses limit the window. The
+    formula takes the fraction `share` (0 to 1), `rtt` and `base_rtt` (s), `drop_prob`, the fraction
+    `cut` b that a loss takes from the window, and its correction `loss_factor` phi.
 
     >>> formula = vegas_alpha_of_share()
     >>> f"{formula(share=0.99, rtt=0.2, base_rtt=0.1, drop_prob=1e-3, cut=0.5, loss_factor=1):.1f}"

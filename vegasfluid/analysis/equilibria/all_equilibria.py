@@ -144,16 +144,17 @@ def all_equilibria(
 
 
 def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: int) -> Equilibria:
-    """The equilibria found, with what a branch-and-prune proof says about them and about others.
+    """Equilibria with a proof by branch and prune of which exist, in interval arithmetic.
 
     Args:
-        found: the equilibria.
+        found: the equilibria that a solver found.
         reduced: the network's equations in which only the queues are unknown.
         budget: bound on the boxes of queues that the proof examines.
 
     Returns:
-        `Equilibria` with the index of each (1, -1 or 0 if uncertain), the queues (packets) of
-        others that are proven to exist, and the proof.
+        `Equilibria` with the index of each (the sign of the Jacobian's determinant, 1 or -1; 0 if
+        it is not proven), the queues (packets) of further equilibria that are proven to exist, and
+        the proof.
     """
     zeros = [zero_of(point, reduced) for point in found]
     domain, known = tuple(reduced.bounds), [zero for zero in zeros if zero]

@@ -29,7 +29,11 @@ class Converging(Delegating):
     """
 
     def derivative(self, state: QueueState) -> Any:
-        """Rate of change per second of the discipline's state, without its integral control."""
+        """Rate of change of the AQM state, per second, in the search for an equilibrium.
+
+        It is the discipline's `converging_derivative`: unlike the integral control (as PIE's), it
+        converges for any constant queue.
+        """
         return self.discipline.converging_derivative(state)
 
 

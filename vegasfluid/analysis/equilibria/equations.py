@@ -114,11 +114,11 @@ class EquilibriumEquations(NamedTuple):
         return self.state_from_work(self.in_work_units(unknowns))
 
     def in_work_units(self, unknowns: Unknowns) -> Unknowns:
-        """The unknowns with queues in data packets of work instead of packets.
+        """The unknowns with each queue converted from packets to work (in sizes of a data packet).
 
-        Given packets determine one equilibrium, but the same work may be few data packets or many
-        ACKs. Packets have the mean size of what arrives, as in `observe` where a queue drops all
-        packets alike.
+        A packet in a queue has the mean size of those that arrive, as `observe` assumes. Without
+        ACKs in the queues nothing changes. Equilibria are distinguished by their queues in packets:
+        the same work may be few data packets or many ACKs.
         """
         structure, parameters = self.field.structure, self.field.parameters
         if not any(hop.is_ack for hop in structure.hops):

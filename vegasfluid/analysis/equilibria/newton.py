@@ -126,10 +126,10 @@ def newton(model: FluidModel, solution: Solution) -> Unknowns:
 
 
 def refine(model: FluidModel, estimate: Solution) -> Unknowns:
-    """The unknowns at a model's equilibrium near an estimate, with all digits; NumPy arrays.
+    """The unknowns at a model's equilibrium near an estimate, to rounding, by Newton's method.
 
-    Newton's method is used; queues are in packets. The estimate itself if it fails and the
-    estimate's rates are small (1e-6 of each unknown per s); otherwise NaN.
+    They are NumPy arrays, queues in packets. If Newton's method fails: the estimate itself where
+    its rates of change are small (1e-6 of each unknown per s), otherwise NaN.
     """
     flat = flatten(estimate.unknowns)
     scale = np.maximum(np.abs(flat), SMALLEST_SCALE)

@@ -66,9 +66,10 @@ def adapt(queue: Any) -> None:
 
 
 def curve(queue: Any) -> float:
-    """Drop probability p_b, 0 to 1, at the average queue of a queue's record.
+    """RED's drop probability p_b, 0 to 1, as a function of the average queue (packets).
 
-    It is that of RED's curve, before drops are spaced.
+    Average and parameters are fields of the packet simulator's record `queue`. p_b does not depend
+    on the packets since the last drop, by which RED spaces its drops.
     """
     average = queue.avg_queue
     if average < queue.max_thresh:

@@ -65,7 +65,10 @@ def taped(problem: Problem, control: StepSizeControl, limits: Limits) -> State:
 def _forward(
     perturbed: Any, problem: Problem, control: StepSizeControl, limits: Limits
 ) -> tuple[State, State]:
-    """The loop's state at the end of the solve, twice: as the result and for the backward pass."""
+    """Forward pass of the custom derivative: integrate, and keep what the backward pass needs.
+
+    Returns the loop's state at the end of the solve as the result, and again as the residuals.
+    """
     del perturbed
     end = integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
     return end, end

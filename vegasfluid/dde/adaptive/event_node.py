@@ -138,8 +138,9 @@ def _signs_after(
 ) -> tuple[Bool[Array, "m batch"], Evaluation]:
     """The signs of the guards right after an event, and the right-hand side there without bounds.
 
-    A reset changes them without further events: where one acts, they are those of the indicators
-    after it or, where an indicator is zero, of its derivative along the solution.
+    A reset may change signs; that is not another event. Where a reset acts, each guard has the sign
+    of its indicator after the reset or, where the indicator is zero, of the indicator's derivative
+    along the solution.
 
     Args:
         problem: the batch.

@@ -224,7 +224,9 @@ def _outcome(
     result: StepResult,
     active: Array,
 ) -> tuple[Int32[Array, " batch"], Int32[Array, " batch"]]:
-    """The outcome so far, and the number of consecutive events at one time; shape (batch,) each.
+    """The outcome of each instance after a step, and how many events in a row had the same time.
+
+    An instance keeps its first outcome other than SUCCESS. Shape (batch,) each.
 
     Args:
         problem: the batch.

@@ -41,7 +41,15 @@ class DiffraxDenseOutput:
         return self._at(times, lambda curve, time: curve.derivative(time, left=left))
 
     def _at(self, times: Array, value: Callable[[diffrax.DenseInterpolation, Array], Any]) -> Array:
-        """What `value` gives for the dense output and each time."""
+        """`value(dense output, time)` for each time and instance.
+
+        Args:
+            times: any shape, in the unit of t0.
+            value: returns a state, or its derivative, at one time; shape (n,).
+
+        Returns:
+            Shape (*times, n); for a batch, (batch, *times, n).
+        """
         times = jnp.asarray(times)
 
         def one(curve: diffrax.DenseInterpolation) -> Array:

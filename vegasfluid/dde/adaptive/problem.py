@@ -307,7 +307,11 @@ def evaluate_rhs_one(
 
 
 def _within_jumps(time: Array, equation: Equation, instance: InstanceContext) -> Float[Array, ""]:
-    """The time at which the right-hand side is evaluated: on the step's side of each jump."""
+    """The time at which the right-hand side is evaluated: `time` clipped to between two jumps.
+
+    At the end of a step that ends at a jump this is just before it, as rounding could otherwise
+    give the right-hand side's value after the jump. Shape ().
+    """
     if not equation.jump_count:
         return time
     jumps, passed = instance.times.jumps, instance.modes.above[-equation.jump_count :]

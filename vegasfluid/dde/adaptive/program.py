@@ -114,7 +114,7 @@ def _run(jaxpr: Any, values: Sequence[Any], reader: HistoryReader | None) -> lis
 
 
 def _without_size(equation: Any) -> dict[str, Any]:
-    """The parameters of a read that its reader takes: it knows the size of the state."""
+    """The parameters of a traced read of the history, except `size`, which the reader knows."""
     return {name: value for name, value in equation.params.items() if name != "size"}
 
 

@@ -61,12 +61,18 @@ def _window_shapes(start: Any, end: Any, *, size: int, nodes: int, panels: int) 
 
 
 def _read_batched(given: Any, axes: Any, **parameters: Any) -> tuple[Any, int]:
-    """A read of a batch of times: a read of an array with one more axis, the first."""
+    """Batching rule (`jax.vmap`) of a read: one read of an array with the batch as its first axis.
+
+    Returns the values read and the position of the batch axis, 0.
+    """
     return read_p.bind(jnp.moveaxis(given[0], axes[0], 0), **parameters), 0
 
 
 def _window_batched(given: Any, axes: Any, **parameters: Any) -> tuple[Any, tuple[int, ...]]:
-    """A batch of windows: arrays of starts and ends with one more axis, the first."""
+    """Batching rule (`jax.vmap`) of windows: starts and ends with the batch as their first axis.
+
+    Returns the times, weights and states, and the position of the batch axis in each, 0.
+    """
     size = next(
         part.shape[axis] for part, axis in zip(given, axes, strict=True) if axis is not None
     )

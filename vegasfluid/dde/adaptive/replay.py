@@ -66,7 +66,10 @@ class StepRow(NamedTuple):
         )
 
     def now(self, later: Float[Array, " batch"]) -> CompensatedTime:
-        """The step's start time plus `later`, the perturbation by which it is differentiated."""
+        """The step's start time plus `later`, shape (batch,), in the unit of t.
+
+        `later` is 0; derivatives by the start time are derivatives by it.
+        """
         return CompensatedTime(self.piece.start.whole + later, self.piece.start.compensation)
 
 

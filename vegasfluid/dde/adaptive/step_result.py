@@ -124,11 +124,11 @@ def _missed_crossing(
     crossings: Crossings,
     step: Array,
 ) -> Float[Array, " batch"]:
-    """Time after a step's start at which an indicator is negative, though not at the end; else inf.
+    """Time after a step's start at which an indicator is negative that is not negative at its end.
 
-    It checks all indicators of bounds and guards at the middle, each bounded component at its
-    turning point and, where a component is at a bound, whether it would leave it at a stage. Shape
-    (batch,).
+    An even number of crossings within a step would be missed otherwise. Checked are all indicators
+    of bounds and guards at the middle of the step, each bounded component at its turning point, and
+    whether a component at a bound would leave it at a stage. Shape (batch,), inf where none is.
 
     Args:
         problem: the batch.
@@ -187,14 +187,16 @@ def _to_event(
     crossings: Crossings,
     through: StepResult,
 ) -> StepResult:
-    """The results of a step in which some instances have an event: those end at their first one.
+    """The results of a step in which some instances have an event.
+
+    In these the step ends at the first event; the other instances keep `through`.
 
     Args:
         problem: the batch.
         context: history, and active bounds and guard signs, of the step.
         attempted: the step and its error test.
         crossings: the indicators of events that turned negative in it.
-        through: the results as without events, kept for the other instances.
+        through: the results without events.
     """
     step = attempted.step
     location = locate(problem, context, attempted.trial, crossings, step)

@@ -76,8 +76,8 @@ def empty_tape(rows: int, like: Entry) -> Tape:
 
 
 def _wide(leaf: Array, dtype: Any) -> Float[Array, "some batch"]:
-    """A leaf of an entry as floats of this dtype, shape (values, batch).
+    """One array of a step's tape entry, flattened to floats of `dtype`, shape (values, batch).
 
-    Row numbers are small enough to be exact floats.
+    Row numbers and flags are small enough to be exact floats.
     """
     return leaf.reshape(-1, leaf.shape[-1]).astype(dtype)

@@ -145,7 +145,7 @@ def anywhere(
 
 
 def _even(grid: Grid, readings: int, steps: int) -> Stretch:
-    """A stretch of `readings` save times, each after another `steps` steps of the grid."""
+    """Part of the schedule of a solve: the state is saved `readings` times, every `steps` steps."""
     return Stretch(grid, np.full(readings, steps, np.int32), np.ones(readings), steps)
 
 

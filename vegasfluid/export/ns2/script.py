@@ -228,7 +228,9 @@ def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
 
 
 def event_lines(network: Network, topology: Topology) -> list[str]:
-    """Script lines for changes of delay: lists of the time (s), a command and new delays (s).
+    """Lines of an ns-2 script (Tcl) for the network's changes of delay.
+
+    Each is a list of the time (s), a command, what it changes, and the new delays (s).
 
     Args:
         network: with its events.

@@ -122,7 +122,9 @@ class Passes(PassManager):
     """Compiler passes in their order, run without Numba's checks and records of each of them."""
 
     def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:  # noqa: N802
-        """Run one pass; the text of its function's types, for the record, takes longer than some.
+        """Run one compiler pass without Numba's record of it.
+
+        Writing the types of its function as text for that record takes longer than some passes.
 
         Args:
             index: number of the pass.

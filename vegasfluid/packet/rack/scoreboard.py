@@ -70,9 +70,10 @@ def sent_before(time: int, seq: int, other_time: int, other_seq: int) -> int:
 
 
 def acknowledge_out_of_order(sim: Any, f: int, low: int, high: int, now: int) -> None:
-    """Take the SACK block from `low` to below `high` of flow `f` that arrives at `now` (ps).
+    """Mark the packets from `low` to `high` - 1 of flow `f` as received out of order (SACK).
 
-    Packets that were in the previous block are skipped.
+    Packets that the previous SACK block contained are already marked and are skipped. The block
+    arrives at `now` (ps).
     """
     flow = flow_of(sim, f)
     if low <= flow.known_low and flow.known_high <= high:

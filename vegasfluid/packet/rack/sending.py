@@ -167,7 +167,10 @@ def resend(sim: Any, f: int, seq: int, now: int) -> None:
 
 
 def expire_timer(sim: Any, f: int, now: int) -> None:
-    """Act on the timer of flow `f`, which expires at `now` (ps)."""
+    """Handle the expiry of the timer of flow `f` at `now` (ps).
+
+    The end of the reordering window, a tail loss probe, or a retransmission timeout.
+    """
     flow = flow_of(sim, f)
     if flow.timer == REORDERING_TIMER:
         end_reordering_window(sim, f, now)

@@ -39,7 +39,15 @@ control_sees_state: Callable[..., None]
 
 
 def set_state(flow: Any, state: int) -> None:
-    """Set the sender's state, and tell the congestion control."""
+    """Set the sender's congestion state, as Linux's `tcp_set_ca_state` does.
+
+    It also sets whether the flow is in recovery, and calls the congestion control, some of which
+    (Linux's Vegas) react to a new state.
+
+    Args:
+        flow: record of the flow.
+        state: OPEN, DISORDER, CWR, RECOVERY or LOSS.
+    """
     flow.state = state
     flow.in_recovery = int(state >= RECOVERY)
     control_sees_state(flow.law, flow, state)
