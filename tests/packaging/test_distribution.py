@@ -53,7 +53,8 @@ def test_the_wheel_holds_the_package_its_models_and_nothing_else(dist):
     modules = {str(path.relative_to(ROOT)) for path in sources if path.suffix in (".py", ".pyi")}
     models = {f"vegasfluid/{path.relative_to(ROOT)}" for path in (ROOT / "models").glob("*.toml")}
     inside = {name for name in names if ".dist-info/" not in name}
-    assert inside == modules | models | {"vegasfluid/py.typed"}
+    page = {str(path.relative_to(ROOT)) for path in (ROOT / "vegasfluid/explore/page").iterdir()}
+    assert inside == modules | models | page | {"vegasfluid/py.typed"}
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert metadata["License-Expression"] == "Apache-2.0"
     assert "Typing :: Typed" in metadata.get_all("Classifier")

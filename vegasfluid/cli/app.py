@@ -163,6 +163,20 @@ def simulate(
     )
 
 
+@command("explore", MAIN)
+def explore(
+    model: opts.ModelName = "weigle_feng_network2",
+    port: opts.Port = 0,
+    no_browser: opts.NoBrowser = False,
+    max_memory: opts.MaxMemory = None,
+    as_json: opts.AsJson = False,
+) -> None:
+    """Explore a model on a local page in the browser, until Ctrl-C."""
+    from vegasfluid.cli.explore import run
+
+    run(model, port=port, browser=not no_browser, as_json=as_json)
+
+
 @command("export", MORE)
 def export(
     model: opts.ModelName,

@@ -40,6 +40,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             "Tune RED as well, with a limit on drops.",
         ),
     ),
+    "explore": (
+        _example("explore mine.toml", "Open a page to change the network and its parameters."),
+        _example("explore --no-browser", "Print the address only; a built-in model."),
+    ),
     "export": (
         _example("export tuned.toml --format linux", "Settings for hosts and routers."),
         _example("export tuned.toml --format ns2 --out scenario.tcl", "A runnable scenario."),

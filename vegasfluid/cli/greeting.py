@@ -13,6 +13,7 @@ FIRST_STEPS = (
     (f"vegasfluid check {NETWORK}", "validate and explain the model"),
     (f"vegasfluid recommend {NETWORK}", "find fair alpha and beta"),
     (f"vegasfluid simulate {NETWORK} --plot run.png", "plot one run"),
+    (f"vegasfluid explore {NETWORK}", "explore it in the browser"),
 )
 """Commands for a first try, with their purposes."""
 FURTHER = (

@@ -37,9 +37,11 @@ __all__ = [
     "MinUtilisation",
     "ModelName",
     "MultiHost",
+    "NoBrowser",
     "Over",
     "Pareto",
     "PlotOver",
+    "Port",
     "ProcessName",
     "Proof",
     "Ratio",
@@ -160,6 +162,19 @@ Seed = Annotated[
     int,
     option(panel=GENERAL, metavar="N", help="First random seed.", callback=seed_in_range),
 ]
+
+Port = Annotated[
+    int,
+    option(
+        panel=GENERAL,
+        metavar="N",
+        min=0,
+        max=65535,
+        help="Port on 127.0.0.1. Default: any free one.",
+        show_default=False,
+    ),
+]
+NoBrowser = Annotated[bool, option("--no-browser", panel=GENERAL, help="Print the address only.")]
 
 # What is tuned, towards what
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from vegasfluid.cli.terminal import pipe_width
 from vegasfluid.errors import printable
+from vegasfluid.json_values import json_value
 
 __all__ = [
     "ProgressReport",
@@ -67,25 +67,9 @@ def console() -> Console:
     return SafeConsole(**plain, width=pipe_width(), file=cast(IO[str], TrimmedOutput()))
 
 
-def _json_value(value: Any) -> Any:
-    """`value` with NumPy numbers as Python numbers, and NaN and infinities as null.
-
-    Also inside dicts, lists and tuples.
-    """
-    if isinstance(value, Mapping):
-        return {key: _json_value(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json_value(part) for part in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
 def print_json(document: Mapping[str, Any]) -> None:
     """Print `document` as JSON on standard output; NaN and infinities become null."""
-    print(json.dumps(_json_value(document), indent=2, allow_nan=False))
+    print(json.dumps(json_value(document), indent=2, allow_nan=False))
 
 
 def table(*columns: str, texts: Collection[str] = ()) -> Table:

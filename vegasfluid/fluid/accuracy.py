@@ -94,7 +94,6 @@ def refined(
     Raises:
         SolveFailed: if two consecutive runs fail, or one of the last two.
     """
-    grid = grid._replace(finest=grid.step / 4)
     coarse = fine = attempt(run, grid)
     for halving in range(HALVINGS):
         if halving and 2 * grid.until / grid.step > MOST_STEPS:

@@ -26,6 +26,11 @@ ENGINES: dict[Resolution, str] = {"mean": "fluid", "distribution": "density"}
 """Name of the engine in a trajectory's attributes."""
 
 
+SHARING = 4
+"""Factor by which steps may be shorter in the same compiled program: runs with halved steps, and
+those of networks with other delays and capacities, share it (chosen)."""
+
+
 def simulate_fluid(
     network: Network,
     until: float,
@@ -169,7 +174,8 @@ def record_fluid(
         return to_recording(network, solution, vector_field)
 
     warmup = check_times(until, warmup, samples)
-    grid = model.time_grid(until, samples)._replace(warmup=warmup)
+    grid = model.time_grid(until, samples)
+    grid = grid._replace(warmup=warmup, finest=grid.step / SHARING)
     return (
         run(grid) if tolerance is None else refined(run, grid, check_tolerance(tolerance), warmup)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from typing import Any
@@ -58,10 +58,14 @@ class ModelFileError(VegasfluidError):
     Args:
         lines: all errors, one line each. The message is the first one, and the number of further
             ones.
+        places: for each line the path of the key that it is about, such as
+            `flows.vegas.law.alpha_packets`, and the line without file name and path; None: the
+            lines are about the whole file.
     """
 
-    def __init__(self, *lines: str) -> None:
+    def __init__(self, *lines: str, places: Sequence[tuple[str, str]] | None = None) -> None:
         self.lines = tuple(printable(line) for line in lines)
+        self.places = tuple(("", line) for line in self.lines) if places is None else tuple(places)
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         super().__init__(self.lines[0] + more)
 
@@ -186,11 +190,14 @@ def model_file_error(
     """
     errors = error.errors(include_url=False)
     errors.sort(key=lambda entry: entry["type"] != "extra_forbidden")
-    return ModelFileError(*(f"{name}: {_line(one, document, known)}" for one in errors))
+    places = [(_path(one["loc"]), _reason(one, document, known)) for one in errors]
+    return ModelFileError(*(f"{name}: {path}: {why}" for path, why in places), places=places)
 
 
-def _line(error: ErrorDetails, document: Mapping[str, Any], known: Mapping[int, list[str]]) -> str:
-    """One error as text: path in the file, what is allowed and what is given.
+def _reason(
+    error: ErrorDetails, document: Mapping[str, Any], known: Mapping[int, list[str]]
+) -> str:
+    """One error as text without its path: what is allowed and what is given.
 
     Args:
         error: error as pydantic describes it.
@@ -200,7 +207,7 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], known: Mapping[int, 
     path = error["loc"]
     if error["type"] == "extra_forbidden":
         keys = known.get(id(_at(document, path[:-1])), [])
-        return f"{_path(path)}: unknown key; {_nearest(str(path[-1]), keys)}"
+        return f"unknown key; {_nearest(str(path[-1]), keys)}"
     context = error.get("ctx", {})
     match error["type"]:
         case "refused":
@@ -212,7 +219,7 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], known: Mapping[int, 
             allowed, given = ALLOWED["missing"], "missing"
         case other:
             allowed, given = ALLOWED.get(other, error["msg"]), show_value(error["input"])
-    return f"{_path(path)}: must be {allowed}, but is {given}"
+    return f"must be {allowed}, but is {given}"
 
 
 def _nearest(key: str, known: list[str]) -> str:

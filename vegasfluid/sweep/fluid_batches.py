@@ -31,7 +31,7 @@ from vegasfluid.sweep.plan import Chunk, Point, Sweep
 from vegasfluid.sweep.results import Frame, Results, is_system_error, reason_of
 from vegasfluid.sweep.summary import run_averages
 
-__all__ = ["compute", "compute_chunks"]
+__all__ = ["compute", "compute_chunks", "compute_points", "empty_results"]
 
 ROUNDING_RATIO = 2**0.25
 """Ratio of adjacent values of the geometric grids for steps and longest delays; chosen."""
@@ -214,8 +214,34 @@ def compute(sweep: Sweep, chunk: Chunk) -> Results:
         SolveFailed: if a device fails, for example for lack of memory.
     """
     points = sweep.points_of(chunk)
-    results = Results(len(points), Frame(len(sweep.seeds), sweep.classes, sweep.links))
-    largest = math.prod(sweep.chunk_shape)
+    results = empty_results(sweep, len(points))
+    for _ in compute_points(sweep, points, math.prod(sweep.chunk_shape), results):
+        pass
+    return results
+
+
+def empty_results(sweep: Sweep, points: int) -> Results:
+    """Results of some points of a sweep, before any is computed."""
+    return Results(points, Frame(len(sweep.seeds), sweep.classes, sweep.links))
+
+
+def compute_points(
+    sweep: Sweep, points: Sequence[Point], largest: int, results: Results
+) -> Iterator[list[int]]:
+    """Simulate any points of a sweep by its fluid engine, those of the same structure together.
+
+    Args:
+        sweep: the sweep.
+        points: some of its points.
+        largest: number of points up to which batches are padded; each size is compiled once.
+        results: where their metrics, or the reason of a failure, are recorded.
+
+    Yields:
+        Indices of the points that have been computed together.
+
+    Raises:
+        SolveFailed: if a device fails, for example for lack of memory.
+    """
     for batch in batches(points, sweep, results):
         try:
             integrate(batch, largest, results, sweep.tune)
@@ -224,7 +250,7 @@ def compute(sweep: Sweep, chunk: Chunk) -> Results:
         except Exception as error:
             for point in batch:
                 results.fail(point.number, error)
-    return results
+        yield [point.number for point in batch]
 
 
 def integrate(batch: list[Equations], largest: int, results: Results, tune: str | None) -> None:

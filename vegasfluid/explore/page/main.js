@@ -1,0 +1,360 @@
+// The page: what is shown, and which requests follow from what its user does.
+
+import { ask, parts } from "./api.js";
+import { drawRun } from "./charts.js";
+import { METRICS, controlColours } from "./colours.js";
+import { NetworkForm, valueAt, withValue } from "./form.js";
+import { Grid, PlaneView } from "./plane.js";
+import { showFailure, showResult } from "./result.js";
+import { readLink, writeLink } from "./link.js";
+import { milliseconds, nameInWords, percent, short, unitOf } from "./words.js";
+
+const COUNT = 17; // values along each axis of the plane
+const FEW = 9; // the same where other values may need other compiled programs
+const PAUSE = 250; // after the last key in a field before it is read, ms
+const REST = 400; // after the last move before the accurate run, ms
+const KEPT = 6; // planes that are kept
+
+const page = (id) => document.getElementById(id);
+// model: the last valid one; draft: whether the form has changes that are not (yet) valid
+const state = { model: null, draft: false, numbers: [], x: null, y: null, metric: "ratio", tuned: null, run: null };
+const planes = new Map();
+let form, view, timer, planeRequest, accurateRequest, sending = false, waiting = null;
+
+// The point and the axes
+
+const numberOf = (name) => state.numbers.find((number) => number.name === name);
+
+function valueOf(name) {
+  const number = numberOf(name);
+  return valueAt(state.model, number.path) ?? number.value;
+}
+
+function axis(name, ends = null) {
+  const number = numberOf(name), [low, high] = ends ?? [number.low, number.high];
+  const power = 10 ** Math.floor(Math.log10((high - low) / 100));
+  const step = number.whole ? Math.max(1, Math.round(power)) : power;
+  const unit = unitOf(name), title = `${nameInWords(name)}${unit ? `, ${unit}` : ""}`;
+  return { name, low, high, step, whole: number.whole, title };
+}
+
+/** Alpha and beta of the first Vegas class, otherwise the first two numbers. */
+function firstAxes() {
+  const names = state.numbers.map((number) => number.name);
+  const alpha = names.find((name) => name.endsWith(".alpha_packets") && names.includes(name.replace("alpha", "beta")));
+  const [x, y] = alpha ? [alpha, alpha.replace(/alpha_packets$/, "beta_packets")] : names;
+  return [axis(x), axis(y)];
+}
+
+function snapped({ step, low, high, whole }, value) {
+  const inside = Math.min(high, Math.max(low, value));
+  const near = low + Math.round((inside - low) / step) * step;
+  return whole ? Math.round(near) : Number(near.toPrecision(6));
+}
+
+/** Whether the axes are alpha and beta of one class. */
+function isPair() {
+  return state.x.name.endsWith(".alpha_packets") && state.y.name === state.x.name.replace(/alpha_packets$/, "beta_packets");
+}
+
+function move(x, y) {
+  x = snapped(state.x, x);
+  y = snapped(state.y, y);
+  if (isPair() && y < x) { // the one that was moved takes the other along
+    if (x !== view.point?.[0]) y = x;
+    else x = y;
+  }
+  if (view.point && view.point[0] === x && view.point[1] === y) return;
+  view.point = [x, y];
+  view.draw();
+  request({ [state.x.name]: x, [state.y.name]: y });
+}
+
+// Runs: one at a time, the latest wishes next, and an accurate one when nothing moves any more
+
+function request(numbers = null) {
+  clearTimeout(timer);
+  accurateRequest?.abort();
+  waiting = { numbers, model: state.model };
+  if (!sending) send();
+}
+
+async function send() {
+  sending = true;
+  while (waiting) {
+    const { numbers, model } = waiting;
+    waiting = null;
+    try {
+      take(await ask("run", { document: model, set: numbers, tuned: state.tuned }), model);
+    } catch (error) {
+      showFailure([{ path: "", message: error.message }]);
+    }
+  }
+  sending = false;
+  timer = setTimeout(refine, REST);
+}
+
+async function refine() {
+  accurateRequest = new AbortController();
+  const model = state.model;
+  try {
+    const found = await ask("run", { document: model, tuned: state.tuned, accurate: true }, accurateRequest.signal);
+    if (model === state.model && !sending) take(found, model);
+  } catch (error) {
+    if (error.name !== "AbortError") showFailure([{ path: "", message: error.message }]);
+  }
+}
+
+function take(found, asked) {
+  if (found.overtaken || asked !== state.model) return;
+  if (found.errors) {
+    showFailure(state.draft ? found.errors : form.showErrors(found.errors).map((message) => ({ path: "", message })));
+    return;
+  }
+  if (!waiting) {
+    if (JSON.stringify(found.document) !== JSON.stringify(state.model)) state.model = found.document;
+    if (state.draft) keepDraft();
+    else form.show(state.model);
+    page("text").value = found.text;
+    writeLink(state);
+  }
+  state.run = found;
+  showResult(found);
+  drawRun(found);
+  describePoint();
+}
+
+/** The form keeps what is not valid in it, with the values of the point. */
+function keepDraft() {
+  const edited = [state.x, state.y].reduce((model, { name }) => withValue(model, numberOf(name).path, valueOf(name)), form.document);
+  form.show(edited);
+}
+
+function describePoint() {
+  const at = `${state.x.title} ${short(view.point[0], 4)}, ${state.y.title} ${short(view.point[1], 4)}`;
+  view.canvas.setAttribute("aria-label", `Plane. ${at}: ratio ${short(state.run.ratio)}`);
+}
+
+// The plane
+
+/** What the plane depends on: everything but the values of the two numbers on its axes. */
+function planeKey() {
+  const model = structuredClone(state.model);
+  for (const { name } of [state.x, state.y]) {
+    const path = numberOf(name).path, table = valueAt(model, path.slice(0, -1));
+    if (table) delete table[path.at(-1)];
+  }
+  if (state.x.name.endsWith(".alpha_packets") && !state.y.name.endsWith(".beta_packets")) return JSON.stringify([state.model, state.x, state.y, state.tuned]);
+  return JSON.stringify([model, state.x, state.y, state.tuned]);
+}
+
+async function requestPlane() {
+  const key = planeKey();
+  if (state.planeKey === key) return;
+  state.planeKey = key;
+  planeRequest?.abort();
+  if (planes.has(key)) {
+    view.show({ grid: planes.get(key) });
+    return;
+  }
+  const own = planeRequest = new AbortController(), count = [state.x, state.y].every(({ name }) => numberOf(name).law) ? COUNT : FEW;
+  const ends = ({ name, low, high }) => ({ name, low, high, count });
+  view.canvas.setAttribute("aria-busy", "true");
+  try {
+    const body = { document: state.model, x: ends(state.x), y: ends(state.y), tuned: state.tuned };
+    let grid = null;
+    for await (const part of parts("plane", body, own.signal)) {
+      if (own.signal.aborted || part.overtaken) return;
+      if (part.errors) throw new Error(part.errors[0].message);
+      if (part.x) grid = new Grid(part);
+      if (part.points) grid.add(part.points);
+      if (part.done) keep(key, grid);
+      view.show({ grid });
+      const left = grid.total - grid.points.size;
+      page("readout").textContent = left ? `Computing the plane: ${grid.points.size} of ${grid.total} runs …` : "";
+    }
+    view.canvas.removeAttribute("aria-busy");
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    view.canvas.removeAttribute("aria-busy");
+    view.show({ grid: null });
+    page("readout").textContent = error.message;
+  }
+}
+
+function keep(key, grid) {
+  planes.set(key, grid);
+  if (planes.size > KEPT) planes.delete(planes.keys().next().value);
+}
+
+function hover(point) {
+  if (!point) {
+    page("readout").textContent = "";
+    return;
+  }
+  const [column, row, ratio, jain, delay, drops] = point, { x, y } = view.grid;
+  page("readout").textContent = `At ${short(x[column], 4)}, ${short(y[row], 4)}: ratio ${short(ratio)}, Jain ${short(jain)}, `
+    + `delay ${milliseconds(delay)}, drops ${percent(drops)}`;
+}
+
+// Models, fields and choices
+
+function options(select, names, chosen, text = (name) => name) {
+  select.replaceChildren(...names.map((name) => new Option(text(name), name, false, name === chosen)));
+}
+
+function showChoices() {
+  const names = state.numbers.map((number) => number.name);
+  options(page("x-name"), names, state.x.name, nameInWords);
+  options(page("y-name"), names, state.y.name, nameInWords);
+  options(page("metric"), Object.keys(METRICS), state.metric, (name) => METRICS[name].words);
+  const classes = Object.keys(state.model.flows);
+  page("tuned-label").hidden = classes.length < 2;
+  options(page("tuned"), classes, state.tuned);
+  for (const which of ["x", "y"]) {
+    page(`${which}-low`).value = short(state[which].low, 6);
+    page(`${which}-high`).value = short(state[which].high, 6);
+  }
+}
+
+function showPlane() {
+  const laws = Object.fromEntries(Object.entries(state.model.flows).map(([name, flows]) => [name, flows.law.name]));
+  const colours = controlColours(laws), other = Object.keys(laws).find((name) => name !== state.tuned);
+  view.point = [valueOf(state.x.name), valueOf(state.y.name)];
+  view.show({
+    axes: { x: state.x, y: state.y }, metric: state.metric, hint: isPair() ? "beta below alpha" : "",
+    tuned: colours[state.tuned] ?? colours[Object.keys(laws)[0]], others: colours[other] ?? colours[state.tuned],
+  });
+  requestPlane();
+}
+
+/** Show a model that was read: keep the axes and the class where it has them, too. */
+function open(found, wanted = {}) {
+  Object.assign(state, { model: found.document, numbers: found.numbers, draft: false });
+  const classes = Object.keys(state.model.flows);
+  const [x, y] = firstAxes(), vegas = classes.find((name) => state.model.flows[name].law.name === "vegas");
+  for (const [which, first] of [["x", x], ["y", y]]) {
+    const asked = wanted[which] ?? (wanted.keep ? state[which] : null);
+    const known = asked && numberOf(asked.name) && asked.low < asked.high;
+    state[which] = known ? axis(asked.name, [asked.low, asked.high]) : first;
+  }
+  if (state.x.name === state.y.name) [state.x, state.y] = [x, y];
+  const tuned = wanted.tuned ?? (wanted.keep ? state.tuned : null);
+  state.tuned = classes.includes(tuned) ? tuned : vegas ?? classes[0];
+  state.metric = METRICS[wanted.metric] ? wanted.metric : state.metric;
+  page("title").textContent = state.model.title ?? "A model without a title";
+  page("text").value = found.text;
+  page("warnings").dataset.notes = (found.notes ?? []).join("\n");
+  form.show(state.model);
+  showErrors([]);
+  showChoices();
+  showPlane();
+  request();
+}
+
+function showErrors(errors) {
+  const rest = form.showErrors(errors), list = page("form-errors");
+  list.hidden = rest.length === 0;
+  list.replaceChildren(...rest.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  page("outcome").classList.toggle("stale", errors.length > 0);
+}
+
+let typing, reading = 0;
+
+/** Read a model from the form or the text; where it is valid, show it, otherwise its errors. */
+async function read(body, wanted) {
+  const number = reading += 1;
+  try {
+    const found = await ask("read", body);
+    if (number !== reading) return;
+    if (found.errors) showErrors(found.errors);
+    else open(found, wanted);
+  } catch (error) {
+    showFailure([{ path: "", message: error.message }]);
+  }
+}
+
+function edited(model) {
+  form.document = model;
+  state.draft = true;
+  clearTimeout(typing);
+  typing = setTimeout(() => read({ document: model }, { keep: true }), PAUSE);
+}
+
+function changeAxis(which, name) {
+  const other = which === "x" ? "y" : "x";
+  if (state[other].name === name) state[other] = axis(state[which].name);
+  state[which] = axis(name);
+  showChoices();
+  showPlane();
+  writeLink(state);
+}
+
+function changeRange(which) {
+  const [low, high] = ["low", "high"].map((end) => Number(page(`${which}-${end}`).value));
+  const valid = Number.isFinite(low) && Number.isFinite(high) && low < high;
+  for (const end of ["low", "high"]) page(`${which}-${end}`).setAttribute("aria-invalid", String(!valid));
+  if (!valid) return;
+  state[which] = axis(state[which].name, [low, high]);
+  showPlane();
+  writeLink(state);
+}
+
+async function copy(text, what) {
+  await navigator.clipboard.writeText(text);
+  page("said").textContent = `${what} copied.`;
+}
+
+/** A command that writes this model to a file and simulates it. */
+function command() {
+  return `cat > network.toml <<'END'\n${page("text").value}END\nvegasfluid simulate network.toml\n`;
+}
+
+function listen() {
+  for (const which of ["x", "y"]) {
+    page(`${which}-name`).addEventListener("change", (event) => changeAxis(which, event.target.value));
+    for (const end of ["low", "high"]) page(`${which}-${end}`).addEventListener("change", () => changeRange(which));
+  }
+  page("metric").addEventListener("change", (event) => {
+    state.metric = event.target.value;
+    showPlane();
+    writeLink(state);
+  });
+  page("tuned").addEventListener("change", (event) => {
+    state.tuned = event.target.value;
+    showPlane();
+    request();
+  });
+  page("models").addEventListener("change", (event) => read({ model: event.target.value }));
+  page("apply").addEventListener("click", () => read({ text: page("text").value }, { keep: true }));
+  page("copy-text").addEventListener("click", () => copy(page("text").value, "Model file"));
+  page("copy-link").addEventListener("click", () => copy(location.href, "Link"));
+  page("copy-command").addEventListener("click", () => copy(command(), "Command"));
+  const redraw = () => {
+    view.draw();
+    if (state.run) drawRun(state.run);
+  };
+  new ResizeObserver(redraw).observe(page("plane"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    form.shape = null;
+    form.show(state.model);
+    showPlane();
+    redraw();
+  });
+}
+
+async function start() {
+  const found = await ask("start", {});
+  page("version").textContent = `vegasfluid ${found.version}`;
+  const names = Object.keys(found.schema.models), own = names.includes(found.name) ? [] : [new Option(found.name, "", true, true)];
+  page("models").replaceChildren(...own, ...names.map((name) => new Option(name, name, false, name === found.name)));
+  page("models").firstElementChild.disabled = own.length > 0;
+  form = new NetworkForm(page("form"), found.schema, edited);
+  view = new PlaneView(page("plane"), move, hover);
+  listen();
+  const link = await readLink(), linked = link ? await ask("read", { document: link.model }) : null;
+  if (linked && !linked.errors) open(linked, link);
+  else open(found);
+}
+
+start().catch((error) => showFailure([{ path: "", message: error.message }]));

@@ -1,0 +1,171 @@
+"""Answers to the page's requests, by name; each takes and returns JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from vegasfluid import modelfile
+from vegasfluid.errors import InvalidInput, VegasfluidError, Words
+from vegasfluid.explore.documents import (
+    NOMINAL,
+    document_of_text,
+    errors_of,
+    model_of,
+    model_of_text,
+)
+from vegasfluid.explore.fair_range import alpha_ranges
+from vegasfluid.explore.fluid_runs import fluid_run
+from vegasfluid.explore.latest import Ticket, Tickets, Worker
+from vegasfluid.explore.planes import plane, span_of
+from vegasfluid.explore.schema import form_schema, numbers_to_tune
+from vegasfluid.model import Model
+from vegasfluid.sweep.axes import with_numbers
+from vegasfluid.version import package_version
+
+__all__ = ["Session"]
+
+Request = Mapping[str, Any]
+Answer = dict[str, Any]
+Gone = Callable[[], bool]
+
+
+class Session:
+    """What a server of the page can do.
+
+    Of each kind of run, quick ones, accurate ones and long computations, one is computed at a time,
+    so that a move never waits for a plane or for packet runs.
+
+    Args:
+        model: the model that the page shows first.
+        name: its file or name.
+    """
+
+    def __init__(self, model: Model, name: str) -> None:
+        self._first, self.name = replace(model, ranges={}), name
+        self._notes = [NOMINAL] if model.ranges else []
+        self._moves, self._planes = Tickets(), Tickets()
+        self._quick, self._accurate, self._long = Worker(), Worker(), Worker()
+        self.answers: dict[str, Callable[[Request, Gone], Answer | Iterator[Answer]]] = {
+            "start": self.start,
+            "read": self.read,
+            "run": self.run,
+            "plane": self.plane,
+        }
+
+    def start(self, request: Request, gone: Gone) -> Answer:
+        """What the page needs first: version, form, and the model with its numbers."""
+        return {
+            "version": package_version(),
+            "name": self.name,
+            "schema": form_schema(),
+            "notes": self._notes,
+            **opened(self._first),
+        }
+
+    def read(self, request: Request, gone: Gone) -> Answer:
+        """Read a model from `text`, the name of a built-in `model`, or a `document`."""
+        try:
+            if "model" in request:
+                model = modelfile.read_model(bundled_name(request["model"]))
+                notes = [NOMINAL] if model.ranges else []
+                return {"notes": notes, **opened(replace(model, ranges={}))}
+            if "text" in request:
+                return {"notes": [], **opened(model_of_text(str(request["text"])))}
+            return {"notes": [], **opened(model_of(request.get("document")))}
+        except VegasfluidError as error:
+            return {"errors": errors_of(error)}
+
+    def run(self, request: Request, gone: Gone) -> Answer:
+        """Simulate `document` with the numbers `set` (by name) once; see `fluid_run`.
+
+        The answer also has `document` and `text` with these numbers. `tuned` names the class of the
+        ratio, and `accurate` asks for 1 % accuracy.
+        """
+        ticket = self._moves.take(tab_of(request), gone)
+        try:
+            model = changed(model_of(request.get("document")), request.get("set"))
+            accurate = request.get("accurate") is True
+            worker, tuned = self._accurate if accurate else self._quick, class_of(request, model)
+            found = worker.compute(ticket, lambda: fluid_run(model, tuned, accurate=accurate))
+        except VegasfluidError as error:
+            return {"errors": errors_of(error)}
+        return found | written(model)
+
+    def plane(self, request: Request, gone: Gone) -> Iterator[Answer]:
+        """Simulate `document` over the spans `x` and `y`; see `planes.plane`.
+
+        The last part is `{"done": true}`.
+        """
+        ticket = self._planes.take(tab_of(request), gone)
+        try:
+            model = model_of(request.get("document"))
+            spans = span_of(request.get("x")), span_of(request.get("y"))
+            parts = plane(model, *spans, class_of(request, model))
+            yield from one_at_a_time(parts, self._long, ticket)
+            yield {"done": True}
+        except VegasfluidError as error:
+            yield {"errors": errors_of(error)}
+
+
+def one_at_a_time(parts: Iterator[Answer], worker: Worker, ticket: Ticket) -> Iterator[Answer]:
+    """The parts of a long computation, each computed by the worker, until it is overtaken."""
+    while (part := worker.compute(ticket, lambda: next(parts, None))) is not None:
+        yield part
+
+
+def opened(model: Model) -> Answer:
+    """A model as the page opens it: `document`, `text`, `numbers` and ranges of alpha."""
+    numbers = numbers_to_tune(model.network)
+    ends = alpha_ranges(model.network)
+    for number in numbers:
+        owner, _, key = str(number["name"]).rpartition(".")
+        if owner in ends and key in ("alpha_packets", "beta_packets"):
+            number["low"], number["high"] = ends[owner]
+    return {"numbers": numbers, **written(model)}
+
+
+def written(model: Model) -> Answer:
+    """A model as JSON (`document`) and as the text of a model file."""
+    text = modelfile.dumps(model)
+    return {"document": document_of_text(text), "text": text}
+
+
+def changed(model: Model, numbers: object) -> Model:
+    """A model with other numbers by name, validated together; None: none.
+
+    Raises:
+        InvalidInput: for an unknown name, or values out of range.
+    """
+    if numbers is None:
+        return model
+    if not isinstance(numbers, Mapping) or not all(
+        type(value) in (int, float) for value in numbers.values()
+    ):
+        raise InvalidInput("explore", "set", "numbers by name", Words("something else"))
+    values = {str(name): float(value) for name, value in numbers.items()}
+    return replace(model, network=with_numbers(model.network, values))
+
+
+def class_of(request: Request, model: Model) -> str | None:
+    """Class in the numerator of the ratio that a request asks for; None: not given or unknown."""
+    name = request.get("tuned")
+    return name if isinstance(name, str) and name in model.network.flows else None
+
+
+def tab_of(request: Request) -> str:
+    """Name that a tab of the browser gives itself, at most 40 characters."""
+    return str(request.get("tab", ""))[:40]
+
+
+def bundled_name(name: object) -> str:
+    """The name, if a built-in model has it; requests cannot read other files.
+
+    Raises:
+        InvalidInput: for anything else.
+    """
+    known = modelfile.bundled_models()
+    if not isinstance(name, str) or name not in known:
+        raise InvalidInput("explore", "model", "one of " + ", ".join(known), name)
+    return name
