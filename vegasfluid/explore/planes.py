@@ -23,6 +23,8 @@ BATCH = 32
 """Number of runs computed together, after which a newer request is looked for; chosen."""
 MOST_VALUES = 41
 """Largest number of values along an axis."""
+LARGEST = 1e15
+"""Bound on the ends of an axis, in any unit."""
 STRIDES = (4, 2, 1)
 """Distances of the points that are computed first, second and last, in steps of the grid."""
 
@@ -58,16 +60,16 @@ def span_of(given: object) -> Span:
     """
     table: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     name, count = str(table.get("name")), table.get("count")
-    low, high = table.get("low"), table.get("high")
-    if not all(type(end) in (int, float) and abs(end) < 1e15 for end in (low, high)):
-        raise InvalidInput("plane", f"ends of {name}", "two numbers", [low, high])
-    assert low is not None
-    assert high is not None
+    ends = [table.get("low"), table.get("high")]
+    numbers = [float(end) for end in ends if isinstance(end, int | float) and abs(end) < LARGEST]
+    if len(numbers) < 2:
+        raise InvalidInput("plane", f"ends of {name}", "two numbers", ends)
+    low, high = numbers
     if not low < high:
-        raise InvalidInput("plane", f"ends of {name}", "the lower one first", [low, high])
+        raise InvalidInput("plane", f"ends of {name}", "the lower one first", ends)
     if type(count) is not int or not 2 <= count <= MOST_VALUES:
         raise InvalidInput("plane", "count", f"2 to {MOST_VALUES}", count)
-    return Span(name, float(low), float(high), count)
+    return Span(name, low, high, count)
 
 
 def plane(model: Model, x: Span, y: Span, tuned: str | None) -> Iterator[dict[str, Any]]:
