@@ -45,7 +45,7 @@ def uv() -> str:
 
 def done(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
     """The output of a command that has to succeed."""
-    inherited = {key: of for key, of in os.environ.items() if key != "PYTHONPATH"}
+    inherited = {key: item for key, item in os.environ.items() if key != "PYTHONPATH"}
     ended = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
@@ -103,8 +103,8 @@ def measure(full: bool) -> Figures:
                 programs = installed(wheel, folder / f"{way}{number}", *options)
                 taken[way].append(first_answer(programs, folder / f"{way}{number}-used"))
     for way, used in taken.items():
-        figures.add(f"{way}.first_s", statistics.median(of.clock for of in used), at_most=30)
-        figures.add(f"{way}.processor_s", statistics.median(of.processors for of in used))
+        figures.add(f"{way}.first_s", statistics.median(item.clock for item in used), at_most=30)
+        figures.add(f"{way}.processor_s", statistics.median(item.processors for item in used))
     figures.add("busy_processes", os.getloadavg()[0])
     return figures
 

@@ -83,7 +83,7 @@ def derivative(count: int) -> Callable[[], Any]:
         reno, vegas = push.parameters.laws
         laws = (reno, jax.tree.map(jnp.ones_like, vegas))
         push = replace(push, parameters=push.parameters._replace(laws=laws))
-        value, slope = jax.jvp(lambda of: ratios(of, task), (given,), (push,))
+        value, slope = jax.jvp(lambda x: ratios(x, task), (given,), (push,))
         return jnp.stack([value, slope], axis=1)
 
     return lambda: both(posed)

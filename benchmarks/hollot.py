@@ -166,13 +166,13 @@ def network_of(low: float, slope: float, rate: float) -> Network:
 def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
     """How the queues of the fluid end for some slopes and rates of averaging, in one batch."""
     slope, rate = np.broadcast_arrays(slopes, rates)
-    models = [network_of(low, *of) for of in zip(slope.tolist(), rate.tolist(), strict=True)]
+    models = [network_of(low, *item) for item in zip(slope.tolist(), rate.tolist(), strict=True)]
     fluid = build(models[0], options=MISRA_GONG_TOWSLEY)
     samples = int(UNTIL / SAMPLE) + 1
     grid = TimeGrid(
         UNTIL,
         samples,
-        min(mean_field_grid(of, UNTIL).step for of in models),
+        min(mean_field_grid(model, UNTIL).step for model in models),
         fluid.parameters.delay_bounds.longest,
     )
     layout = fluid.vector_field.saved
@@ -183,8 +183,8 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
         ys = replace(fluid, parameters=parameters).integrate(grid).ys
         return layout.unpack(ys).queue[:, 0]
 
-    laws = [cast(Red, of.link.aqm) for of in models]
-    drops, weights = jnp.array([(of.max_drop, of.average_weight) for of in laws]).T
+    laws = [cast(Red, model.link.aqm) for model in models]
+    drops, weights = jnp.array([(law.max_drop, law.average_weight) for law in laws]).T
     queues = np.asarray(jax.jit(jax.vmap(queue))(drops, weights))
     return [ending(np.arange(samples) * SAMPLE, queue) for queue in queues]
 
@@ -260,8 +260,8 @@ def add_boundaries(figures: Figures, parts: np.ndarray) -> None:
     slopes = slope_of(critical_gain(15.9), MIN_THRESH) * parts
     found = cycles(MIN_THRESH, slopes, np.array(QUICK))
     at = [rest(MIN_THRESH, slope) for slope in slopes]
-    gains = np.array([FLOWS / (of.queue - MIN_THRESH) for of in at])
-    critical = np.array([critical_gain(of.cwnd, QUICK * of.rtt) for of in at])
+    gains = np.array([FLOWS / (item.queue - MIN_THRESH) for item in at])
+    critical = np.array([critical_gain(item.cwnd, QUICK * item.rtt) for item in at])
     figures.add("hollot.gain_boundary", abs(boundary(gains / critical, found) - 1), at_most=0.02)
     rates = critical_rate(LOW) * parts
     found = cycles(LOW, np.array(SLOPE), rates)

@@ -67,7 +67,7 @@ def measure(full: bool) -> Figures:
                 continue
             asked = range(3 if full else 1) if first else ()
             warm = [again for _ in asked if (again := answer(model, cache))]
-            best = min(warm, key=lambda of: of.clock, default=None)
+            best = min(warm, key=lambda x: x.clock, default=None)
             figures.add(f"{model}.warm_s", best.clock if best else math.nan, at_most=GOAL_S)
             if first and best:
                 figures.add(f"{model}.cold_s", first.clock)

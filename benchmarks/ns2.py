@@ -63,13 +63,13 @@ def add_fluid(figures: Figures, engine: str, record: Engine, rows: list[NS2Row])
 def add_packets(figures: Figures, rows: list[NS2Row], seeds: tuple[int, ...]) -> None:
     """The packet simulator's figures, row by row and at worst."""
     found = {row.name: compare_packets(row, seeds) for row in rows}
-    for name, of in found.items():
-        figures.add(f"packets.{name}.ratio", of["ratio"])
+    for name, item in found.items():
+        figures.add(f"packets.{name}.ratio", item["ratio"])
     judged = [found[row.name]["ratio"] for row in rows if 0.2 <= row.ratio <= 2]
     figures.add("packets.worst_ratio", worst(judged), at_most=0.1)
     for key, bound in (("utilisation", 0.01), ("queue", 0.03)):
         figures.add(
-            f"packets.worst_{key}", worst([of[key] for of in found.values()]), at_most=bound
+            f"packets.worst_{key}", worst([item[key] for item in found.values()]), at_most=bound
         )
 
 

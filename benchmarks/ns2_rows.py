@@ -70,8 +70,8 @@ def as_in(row: NS2Row, network: Network) -> Network:
     """A network with the row's parameters."""
     law = Vegas(alpha=row.alpha, beta=row.beta, gamma=1, dialect="ns2")
     flows = {
-        name: replace(of, initial_ssthresh=row.initial_ssthresh)
-        for name, of in network.flows.items()
+        name: replace(group, initial_ssthresh=row.initial_ssthresh)
+        for name, group in network.flows.items()
     }
     flows["vegas"] = replace(flows["vegas"], law=law)
     link = replace(network.link, aqm=replace(network.link.aqm, wait=row.wait))

@@ -127,17 +127,17 @@ def traffic_of(given: Mapping[str, Any], flow: Mapping[str, Any]) -> TrafficSour
     """Traffic source of a flow group."""
     traffic = flow.get("traffic", "ftp")
     kind = traffic if isinstance(traffic, str) else traffic["type"]
-    of = {} if isinstance(traffic, str) else traffic
-    rate = mbps(of.get("rate_mbps", given["access_bw_mbps"]), given["packet_size"])
-    gap, mean = of.get("mean_interflow_s", 0.5), of.get("mean_flow_mb", 10.0)
-    shape = of.get("shape", 1.5)
+    settings = {} if isinstance(traffic, str) else traffic
+    rate = mbps(settings.get("rate_mbps", given["access_bw_mbps"]), given["packet_size"])
+    gap, mean = settings.get("mean_interflow_s", 0.5), settings.get("mean_flow_mb", 10.0)
+    shape = settings.get("shape", 1.5)
     if kind == "ftp":
         return Bulk()
     if kind == "cbr":
         return Cbr(rate)
     if kind == "nps":
         return Sessions(gap, mean, shape)
-    on, off = of.get("mean_on_s", 0.03), of.get("mean_off_s", 0.07)
+    on, off = settings.get("mean_on_s", 0.03), settings.get("mean_off_s", 0.07)
     return OnOff(on, off, rate, shape, mean_gap=gap, mean_size=mean)
 
 

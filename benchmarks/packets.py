@@ -70,7 +70,9 @@ def packets_and_seconds(network: Network, until: float, repeats: int) -> tuple[f
 
 def both_ways(network: Network) -> Network:
     """Network with the same classes also in the reverse direction."""
-    back = {f"{name}_back": replace(of, direction="reverse") for name, of in network.flows.items()}
+    back = {
+        f"{name}_back": replace(group, direction="reverse") for name, group in network.flows.items()
+    }
     return replace(network, flows={**network.flows, **back})
 
 

@@ -94,7 +94,7 @@ def cubic_tooth(buffer: float, law: Cubic) -> Tooth:
     time = np.linspace(0, plateau, 10_001)
     window = top + float(law.C) * (time - plateau) ** 3
     sent = np.minimum(window / np.maximum(RTT, window / CAPACITY), CAPACITY)
-    used, cwnd = (float(np.trapezoid(of, time)) / plateau for of in (sent / CAPACITY, window))
+    used, cwnd = (float(np.trapezoid(item, time)) / plateau for item in (sent / CAPACITY, window))
     return Tooth(used, cwnd, plateau)
 
 
@@ -191,7 +191,7 @@ class Rest(NamedTuple):
 def rest(data: xr.Dataset, warmup: float) -> Rest:
     """The means of a run."""
     link = (metrics.utilisation, metrics.mean_queue, metrics.drop_share)
-    utilisation, queue, drops = (float(of(data, warmup)[0]) for of in link)
+    utilisation, queue, drops = (float(item(data, warmup)[0]) for item in link)
     cwnd, rtt = (float(metrics.time_mean(data, name, warmup).mean()) for name in ("cwnd", "rtt"))
     return Rest(utilisation, queue, cwnd, drops, rtt)
 
@@ -210,8 +210,8 @@ def add_teeth(figures: Figures, until: float) -> None:
             fluid = tooth(simulate_fluid(of_fluid, until, samples=samples), warmup)
             packets = tooth(simulate_packets(of_packets, until, samples=samples), warmup)
             theory = cubic_tooth(buffer, law) if isinstance(law, Cubic) else reno_tooth(buffer)
-            for against, of in (("theory", theory), ("packets", packets)):
-                add_differences(figures, f"{name}.tooth_{part:g}", fluid, of, against)
+            for against, item in (("theory", theory), ("packets", packets)):
+                add_differences(figures, f"{name}.tooth_{part:g}", fluid, item, against)
 
 
 def add_differences(figures: Figures, name: str, found: Tooth, wanted: Tooth, against: str) -> None:

@@ -106,7 +106,7 @@ def farther(flows: dict[str, Flows], max_drop: float, **of_red: Any) -> Callable
     """Networks by a factor on all base RTTs: a critical delay."""
 
     def network_of(factor: float) -> Network:
-        far = {k: replace(of, base_rtt=factor * of.base_rtt) for k, of in flows.items()}  # type: ignore[operator]
+        far = {k: replace(group, base_rtt=factor * group.base_rtt) for k, group in flows.items()}  # type: ignore[operator]
         return over_red(far, **of_red)(max_drop)
 
     return network_of
@@ -193,7 +193,7 @@ def seconds_of_map() -> float:
     """
 
     def network_of(max_drop: float, base_rtt: float) -> Network:
-        flows = {k: replace(of, base_rtt=base_rtt) for k, of in NS2.items()}
+        flows = {k: replace(item, base_rtt=base_rtt) for k, item in NS2.items()}
         return over_red(flows, weight=0.05)(max_drop)
 
     begin = time.process_time()

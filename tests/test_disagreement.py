@@ -44,15 +44,15 @@ def test_a_queue_that_differs_by_half_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "more", "reason"),
+    ("case", "more", "reason"),
     [
         (network(count=2), {}, "single losses matter with 4 flows"),
         (network(), {"windows": {"vegas": 9.0, "reno": 3.0}}, "windows of reno are below 5"),
         (network(send_overhead=0.0), {}, "base RTT"),
     ],
 )
-def test_the_reason_follows_from_the_network(of: Network, more, reason: str) -> None:
-    (said,) = compare(of, seen(2.0), seen(1.0, **more))
+def test_the_reason_follows_from_the_network(case: Network, more, reason: str) -> None:
+    (said,) = compare(case, seen(2.0), seen(1.0, **more))
     assert reason in said
 
 

@@ -85,11 +85,11 @@ def test_share_counts_every_flow(run):
 
 
 @pytest.mark.parametrize(
-    ("of", "other"),
+    ("flow_class", "other"),
     [("a", (40 + 2 * 20) / 3), ("b", (3 * 10 + 2 * 20) / 5), ("c", (3 * 10 + 40) / 4)],
 )
-def test_ratio_is_over_the_mean_of_all_other_flows(run, of, other):
-    assert metrics.goodput_ratio(run, of) == pytest.approx(RATES[of] / other)
+def test_ratio_is_over_the_mean_of_all_other_flows(run, flow_class, other):
+    assert metrics.goodput_ratio(run, flow_class) == pytest.approx(RATES[flow_class] / other)
 
 
 def test_jain_index(run):

@@ -316,7 +316,7 @@ def test_an_unknown_class_is_rejected_by_its_name() -> None:
 @pytest.mark.parametrize(
     "simulate",
     [vf.simulate_fluid, vf.simulate_density, vf.simulate_packets],
-    ids=lambda of: of.__name__,
+    ids=lambda x: x.__name__,
 )
 def test_what_is_no_network_is_rejected_before_it_is_simulated(simulate: Any) -> None:
     """A model has a network, and is none."""

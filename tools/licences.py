@@ -96,7 +96,7 @@ def row(name: str, versions: str) -> str:
 
 def document(libraries: Mapping[str, str]) -> str:
     """The whole page."""
-    return HEAD + "\n".join(row(name, of) for name, of in libraries.items()) + "\n"
+    return HEAD + "\n".join(row(name, library) for name, library in libraries.items()) + "\n"
 
 
 def main() -> None:

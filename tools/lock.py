@@ -89,7 +89,7 @@ def declared() -> dict[str, list[Requirement]]:
         "notebooks": document["project"]["optional-dependencies"]["notebooks"],
         "dev": group(document["dependency-groups"], "dev"),
     }
-    return {name: [Requirement(text) for text in of] for name, of in texts.items()}
+    return {name: [Requirement(text) for text in item] for name, item in texts.items()}
 
 
 def pins_at_run_time() -> list[Pin]:

@@ -203,7 +203,7 @@ class Block:
     @property
     def needs_solver(self) -> bool:
         """Whether a relation uses the solver."""
-        return any("solver" in of.engines for of in self.relations)
+        return any("solver" in relation.engines for relation in self.relations)
 
     def rows(self, full: bool, engines: Sequence[str] = ENGINES) -> list[Row]:
         """Return all rows.
@@ -212,17 +212,21 @@ class Block:
             full: whether runs are longer and seeds more.
             engines: engines to use; rows without any of them are left out.
         """
-        asked = [name for name in engines if any(name in of.engines for of in self.relations)]
+        asked = [
+            name for name in engines if any(name in relation.engines for relation in self.relations)
+        ]
         views = {name: getattr(self, f"by_{name}")(full) for name in asked}
         rows = [
-            Row(of, {n: compare(of, views[n]) for n in asked if n in of.engines})
-            for of in self.relations
+            Row(relation, {n: compare(relation, views[n]) for n in asked if n in relation.engines})
+            for relation in self.relations
         ]
         return [row for row in rows if row.comparisons]
 
     def by_solver(self, full: bool) -> list[Views]:
         """Return the views of the equilibria."""
-        equilibria = {name: self.solve(of, self.options) for name, of in self.networks.items()}
+        equilibria = {
+            name: self.solve(network, self.options) for name, network in self.networks.items()
+        }
         return [{name: view_of_equilibrium(each) for name, each in equilibria.items()}]
 
     def by_fluid(self, full: bool) -> list[Views]:
@@ -241,7 +245,9 @@ class Block:
         times = np.unique(np.append(np.linspace(0.0, until, PACKET_SAMPLES), begin))
 
         def one(seed: int) -> Views:
-            runs = {name: record_packets(of, times, seed) for name, of in networks.items()}
+            runs = {
+                name: record_packets(network, times, seed) for name, network in networks.items()
+            }
             return {name: self.look(run, begin) for name, run in runs.items()}
 
         return parallel_map(one, range(1, (10 if full else 3) + 1))
@@ -329,7 +335,7 @@ def fluid_runs(
         samples: samples of each run.
     """
     bounds = [build(network).parameters.delay_bounds for network in networks]
-    delays = min(of.shortest for of in bounds), max(of.longest for of in bounds)
+    delays = min(bound.shortest for bound in bounds), max(bound.longest for bound in bounds)
     step = min(mean_field_grid(network, until, samples).step for network in networks)
     runs = []
     for network in networks:

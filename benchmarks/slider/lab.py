@@ -100,7 +100,7 @@ def jupyter_lab(folder: Path, notebooks: Path = NOTEBOOKS) -> Iterator[Lab]:
 
 def environment_in(folder: Path) -> dict[str, str]:
     """The environment of the server: its own folders, this Python for kernels, this package."""
-    kept = {name: of for name, of in os.environ.items() if not name.startswith("JUPYTER")}
+    kept = {name: item for name, item in os.environ.items() if not name.startswith("JUPYTER")}
     settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
     kernel = folder / "path" / "kernels" / "python3"
     for needed in (settings, kernel, folder / "runtime"):

@@ -184,7 +184,7 @@ class SliderPage:
         self.page.wait_for_function(COMPLETE)
         sliders = self.values()
         text = self.page.locator("[role=status][data-ratio]")
-        reading = (float(text.get_attribute(f"data-{of}")) for of in ("alpha", "beta", "ratio"))
+        reading = (float(text.get_attribute(f"data-{item}")) for item in ("alpha", "beta", "ratio"))
         images = self.page.locator("img.widget-image").all()
         pictures = tuple(base64.b64decode(image.evaluate(BYTES)) for image in images)
         return Seen(sliders, tuple(reading), pictures)  # type: ignore[arg-type]

@@ -97,7 +97,7 @@ def add_packets(figures: Figures) -> None:
     figures.add("sweep.two_workers_over_one_worst", min(gains))
     figures.add("sweep.two_counting_processes_over_one", control())
     figures.add("sweep.two_workers_cpu_over_one", statistics.median(costs))
-    figures.add("sweep.packet_runs_a_second", sweep.runs / min(of.wall for _, of in pairs))
+    figures.add("sweep.packet_runs_a_second", sweep.runs / min(pair.wall for _, pair in pairs))
     with writing() as spent, tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         run(sweep, Path(folder) / "sweep.zarr", workers=2)

@@ -66,7 +66,7 @@ def largest(points: int) -> dict[str, float]:
 def add_memory(figures: Figures) -> None:
     """Add the memory of sweeps with few and with many points."""
     few, many = largest(FEW), largest(MANY)
-    for name, of in (("own", "asking process"), ("worker", "largest worker")):
-        key = of.replace(" ", "_")
+    for name, item in (("own", "asking process"), ("worker", "largest worker")):
+        key = item.replace(" ", "_")
         figures.add(f"sweep.megabytes_{key}", many[name])
         figures.add(f"sweep.growth_{key}", many[name] / few[name], at_most=1.25)

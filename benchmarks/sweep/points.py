@@ -64,7 +64,7 @@ class Point(NamedTuple):
 def points() -> list[Point]:
     """All of them."""
     alphas, zones = np.round(np.geomspace(5, 500, 25)), np.arange(20.0)
-    return [Point(*of) for of in product(alphas.tolist(), zones.tolist(), COUNTS, THRESHOLDS)]
+    return [Point(*item) for item in product(alphas.tolist(), zones.tolist(), COUNTS, THRESHOLDS)]
 
 
 def base() -> Model:
@@ -77,10 +77,10 @@ def network_at(point: Point, model: Model) -> Network:
     network = model.network
     law = cast(Vegas, network.flows["vegas"].law)
     law = replace(law, alpha=point.alpha, beta=point.alpha + point.zone)
-    flows = {name: replace(of, count=point.count) for name, of in network.flows.items()}
+    flows = {name: replace(group, count=point.count) for name, group in network.flows.items()}
     flows["vegas"] = replace(flows["vegas"], law=law)
     red = cast(Red, network.link.aqm)
-    low, high = (round(of * point.threshold) for of in (red.min_thresh, red.max_thresh))
+    low, high = (round(item * point.threshold) for item in (red.min_thresh, red.max_thresh))
     link = replace(network.link, aqm=replace(red, min_thresh=low, max_thresh=high))
     return replace(network, links={"bottleneck": link}, flows=flows)
 
@@ -88,8 +88,8 @@ def network_at(point: Point, model: Model) -> Network:
 def together(batch: list[Point], model: Model) -> FluidModel:
     """The fluid models of some points as one, each leaf with a leading axis."""
     fluids = [
-        jax.tree.map(lambda leaf: np.asarray(leaf, float), build(network_at(of, model)))
-        for of in batch
+        jax.tree.map(lambda leaf: np.asarray(leaf, float), build(network_at(item, model)))
+        for item in batch
     ]
     return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *fluids)
 

@@ -175,7 +175,11 @@ PLOTS = {
 def draw(app: Sphinx) -> None:
     """Draw the plots into the site's folder if they are missing or older than the code."""
     folder = Path(app.srcdir) / FOLDER
-    files = [folder / f"{name}-{of}.svg" for name in PLOTS for of in light_and_dark.BACKGROUNDS]
+    files = [
+        folder / f"{name}-{background}.svg"
+        for name in PLOTS
+        for background in light_and_dark.BACKGROUNDS
+    ]
     if is_up_to_date(files, Path(__file__), Path(light_and_dark.__file__)):
         return
     folder.mkdir(exist_ok=True)

@@ -68,7 +68,7 @@ def jobs() -> Mapping[str, Job]:
     }
     runs: dict[str, Job] = {}
     for name, network in networks.items():
-        runs |= jobs_for(name, lambda shift, of=network: of, UNTIL, SAMPLES, shifts=1)
+        runs |= jobs_for(name, lambda shift, network=network: network, UNTIL, SAMPLES, shifts=1)
     for law in ("vegas", "reno"):
         runs |= jobs_for(
             f"ten/{law}",

@@ -76,11 +76,13 @@ def jobs() -> Mapping[str, Job]:
         ):  # fmt: skip
             network = mixed(counts, buffer)
             runs |= jobs_for(
-                f"{name}/{buffer}", lambda shift, of=network: of, UNTIL, SAMPLES, 6, kept
+                f"{name}/{buffer}", lambda shift, network=network: network, UNTIL, SAMPLES, 6, kept
             )
     for law in ("vegas", "reno"):
         network = mixed({law: 1}, SHORT_BUFFER, LONG_DELAY)
-        runs |= jobs_for(f"{law}/one", lambda shift, of=network: of, UNTIL, SAMPLES, 6, kept)
+        runs |= jobs_for(
+            f"{law}/one", lambda shift, network=network: network, UNTIL, SAMPLES, 6, kept
+        )
     return runs
 
 

@@ -55,9 +55,13 @@ NS2_RUNS = tuple(f"reroute_s{seed}_rto1s" for seed in (1, 2, 3))
 LAW_OF = {"vegas": LAWS["vegas"], "modified": LAWS["modified"]}
 """Congestion control by column of tables 1 and 2."""
 READINGS: Mapping[str, dict[str, partial[vf.Network]]] = {
-    PACKETS: {law: partial(rerouted, of) for law, of in LAW_OF.items()},
-    "packets, delays one way": {law: partial(rerouted, of, ways=2) for law, of in LAW_OF.items()},
-    "packets, RTO 0.2 s": {law: partial(rerouted, of, min_rto=0.2) for law, of in LAW_OF.items()},
+    PACKETS: {law: partial(rerouted, item) for law, item in LAW_OF.items()},
+    "packets, delays one way": {
+        law: partial(rerouted, item, ways=2) for law, item in LAW_OF.items()
+    },
+    "packets, RTO 0.2 s": {
+        law: partial(rerouted, item, min_rto=0.2) for law, item in LAW_OF.items()
+    },
     "packets, (1) with the new baseRTT": {"modified": partial(rerouted, InOrder())},
 }
 """Functions from a shift to a network, by source of the evidence and congestion control."""

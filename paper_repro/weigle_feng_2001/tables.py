@@ -53,13 +53,13 @@ def nodes(network: vf.Network) -> float:
 
 ROWS: Mapping[str, Callable[[vf.Network], float]] = {
     "nodes": nodes,
-    "access_mbps": lambda of: access(of, "access") / mbps(1),
-    "access_ms": lambda of: 1e3 * access(of, "access_delay"),
-    "link_mbps": lambda of: of.link.capacity / mbps(1),
-    "link_ms": lambda of: 1e3 * of.link.delay,
-    "buffer": lambda of: of.link.buffer,
-    "red_min": lambda of: of.link.aqm.parameters()["min_thresh"],
-    "red_max": lambda of: of.link.aqm.parameters()["max_thresh"],
+    "access_mbps": lambda x: access(x, "access") / mbps(1),
+    "access_ms": lambda x: 1e3 * access(x, "access_delay"),
+    "link_mbps": lambda x: x.link.capacity / mbps(1),
+    "link_ms": lambda x: 1e3 * x.link.delay,
+    "buffer": lambda x: x.link.buffer,
+    "red_min": lambda x: x.link.aqm.parameters()["min_thresh"],
+    "red_max": lambda x: x.link.aqm.parameters()["max_thresh"],
 }
 """Functions that compute a row of table 1 from a network."""
 VARIED = ("buffer", "red_min", "red_max")

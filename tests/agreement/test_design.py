@@ -181,6 +181,6 @@ def test_many_flows_under_red(record, which: slice, some: dict[str, dict[str, fl
         for name, packets in list(some.items())[which]
     ]
     assert len(found) >= 3
-    assert np.median([abs(of["ratio"]) for of in found]) <= 0.05
-    assert np.median([abs(of["queue"]) for of in found]) <= 0.03
-    assert max(abs(of["utilisation"]) for of in found) <= 0.03
+    assert np.median([abs(item["ratio"]) for item in found]) <= 0.05
+    assert np.median([abs(item["queue"]) for item in found]) <= 0.03
+    assert max(abs(item["utilisation"]) for item in found) <= 0.03

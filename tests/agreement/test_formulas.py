@@ -27,7 +27,7 @@ def block_of_name() -> dict[str, Block]:
 def named(names: Iterable[str], quick: set[str]) -> pytest.MarkDecorator:
     """Blocks of networks; those that are not quick to compile are a study."""
     marks = {name: [] if name in quick else [pytest.mark.study] for name in names}
-    params = [pytest.param(name, marks=of) for name, of in marks.items()]
+    params = [pytest.param(name, marks=mark) for name, mark in marks.items()]
     return pytest.mark.parametrize("name", params)
 
 
@@ -38,7 +38,7 @@ def misses(rows: list[Row]) -> list[str]:
 
 
 def told(block: Block) -> set[str]:
-    return {of.formula.name for of in block.relations if of.formula is not None}
+    return {relation.formula.name for relation in block.relations if relation.formula is not None}
 
 
 @named(IN_EQUILIBRIUM, {"timeouts"})

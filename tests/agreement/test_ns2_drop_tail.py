@@ -90,7 +90,7 @@ def test_newreno_gives_up_a_window_with_very_many_losses(
     ],
 )
 def test_vegas_against_reno_over_drop_tail(row: dict[str, str]) -> None:
-    case = next(of for of in untuned() if of.name == row["name"])
+    case = next(item for item in untuned() if item.name == row["name"])
     law = Vegas(alpha=float(row["alpha"]), beta=float(row["beta"]), dialect="ns2")
     network = case.network.with_law(TUNED, law)
     found = measure(network, TUNED, SEEDS, until=case.until, warmup=case.warmup)
@@ -105,11 +105,11 @@ def test_vegas_against_reno_over_drop_tail(row: dict[str, str]) -> None:
 @pytest.mark.parametrize("row", AGAINST_RENO[:1], ids=lambda row: row["name"][:2])
 def test_bursts_of_a_sender_stay_together(row: dict[str, str]) -> None:
     """A random time for each packet, not for each burst, gives twice the timeouts of ns-2."""
-    case = next(of for of in untuned() if of.name == row["name"])
+    case = next(item for item in untuned() if item.name == row["name"])
     law = Vegas(alpha=float(row["alpha"]), beta=float(row["beta"]), dialect="ns2")
     network = case.network.with_law(TUNED, law)
     times, reno = np.array([0.0, case.warmup, case.until]), network.flows["reno"].count
     runs = [record_packets(network, times, seed).flows["timeouts"] for seed in SEEDS]
-    counts = np.mean([np.diff(of, axis=0)[-1, :reno] for of in runs])
+    counts = np.mean([np.diff(run, axis=0)[-1, :reno] for run in runs])
     expected = float(row["reno_timeouts_per_s"]) * (case.until - case.warmup)
     assert counts == pytest.approx(expected, rel=0.1)

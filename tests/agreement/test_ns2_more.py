@@ -46,7 +46,7 @@ def measured(name: str, seed: int) -> dict[str, float]:
     gained = record_packets(network, np.unique([0.0, warmup, until]), seed).totals_after(warmup)
     vegas = np.array([flow.startswith("vegas") for flow in network.flows])
     per_flow = [
-        np.average(gained.delivered[of], weights=gained.count[of]) for of in (vegas, ~vegas)
+        np.average(gained.delivered[item], weights=gained.count[item]) for item in (vegas, ~vegas)
     ]
     return {
         "ratio": per_flow[0] / per_flow[1],
@@ -122,7 +122,7 @@ BOTH_VEGAS = tuple(Flows(1, law, base_rtt=0.05) for law in (Vegas(dialect="ns2")
 def run_to(network: Network, times: list[float], idle: tuple[Flows, ...] = BOTH_VEGAS) -> Recording:
     """A run at the start and at some times; without its idle flows."""
     run = record_packets(with_idle(network, *idle), np.array([0.0, *times]), 1)
-    return run._replace(flows={name: of[:, len(idle) :] for name, of in run.flows.items()})
+    return run._replace(flows={name: group[:, len(idle) :] for name, group in run.flows.items()})
 
 
 def counts_at(
@@ -137,8 +137,10 @@ def started_later(network: Network, seed: int) -> Network:
     """The same flows, each up to 0.2 s later, as in ns-2's further seeds."""
     random = np.random.default_rng(seed)
     changed = {
-        name: replace(of, start=tuple(np.array(of.start) + random.uniform(0, 0.2, of.count)))
-        for name, of in network.flows.items()
+        name: replace(
+            group, start=tuple(np.array(group.start) + random.uniform(0, 0.2, group.count))
+        )
+        for name, group in network.flows.items()
     }
     return replace(network, flows=changed)
 
@@ -181,7 +183,7 @@ def rerouted(seed: int, law: CongestionControl | None = None) -> tuple[np.ndarra
     network = network_of(RUNS["reroute_s1_rto1s"]["scenario"])
     network = started_later(network, seed) if seed else network
     if law:
-        classes = {name: replace(of, law=law) for name, of in network.flows.items()}
+        classes = {name: replace(group, law=law) for name, group in network.flows.items()}
         network = replace(network, flows=classes)
     run = run_to(network, [34.0, 60.0, 70.0])
     return run.flows["delivered"][1:], run.flows["cwnd"][-1]
@@ -192,7 +194,7 @@ def test_the_modified_vegas_recovers_as_in_the_papers_tables() -> None:
     delivered, _ = rerouted(0, VegasRerouting())
     plain, _ = rerouted(0)
     np.testing.assert_allclose(delivered[1], [5324, 5577], rtol=0.1)
-    gained, without = (of[1, 0] - of[0, 0] for of in (delivered, plain))
+    gained, without = (item[1, 0] - item[0, 0] for item in (delivered, plain))
     assert gained == pytest.approx(1834, rel=0.1)
     assert gained / without > 1834 / 739
 
@@ -203,7 +205,7 @@ def test_the_modified_vegas_when_the_way_is_short_again() -> None:
     From others the connections take the queue that they have made themselves for a longer way.
     """
     windows = [rerouted(seed, VegasRerouting())[1] for seed in range(24)]
-    near = [(np.abs(of - [15.33, 14.63]) < 8).all() for of in windows]
+    near = [(np.abs(window - [15.33, 14.63]) < 8).all() for window in windows]
     assert sum(near) >= 8
 
 

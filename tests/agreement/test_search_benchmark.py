@@ -54,7 +54,7 @@ def test_peers_find_the_bottom_of_a_bowl(name):
     if name == "tpe":
         pytest.importorskip("optuna")
     trace = Trace(bowl, 150, until_good=name == "tpe")
-    found = spent_by(lambda of: PEERS[name](of, BOUNDS, np.array([0.0])), trace)
+    found = spent_by(lambda x: PEERS[name](x, BOUNDS, np.array([0.0])), trace)
     assert found.reached
     assert found.least < 1e-4
 

@@ -9,7 +9,7 @@ from benchmarks import solo
 from vegasfluid import Cubic, simulate_fluid
 
 KNOWN = {
-    f"solo.cubic.tooth_{part}.{of}" for part in ("0.2", "0.5", "1") for of in ("cwnd", "period")
+    f"solo.cubic.tooth_{part}.{item}" for part in ("0.2", "0.5", "1") for item in ("cwnd", "period")
 }
 """Of one CUBIC flow the mean forgets the clock only in part: its period, within 3 percent of
 theory's, is 16 to 17.4 percent shorter than that of packets, and its window up to 7 percent off

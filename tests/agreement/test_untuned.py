@@ -25,9 +25,9 @@ NS2_SEEDS, OUR_SEEDS = range(1, 9), range(1, 25)
 
 def test_the_networks_fill_the_space_that_was_asked_for():
     assert len(NETWORKS) == len({case.name for case in untuned()}) == COUNT >= 40
-    rates = np.array([of.link.capacity for of in NETWORKS]) / mbps(1, 1500)
-    trips = np.array([np.median(of.base_rtts(TUNED)) for of in NETWORKS]) * 1e3
-    flows = np.array([sum(group.count for group in of.flows.values()) for of in NETWORKS])
+    rates = np.array([network.link.capacity for network in NETWORKS]) / mbps(1, 1500)
+    trips = np.array([np.median(network.base_rtts(TUNED)) for network in NETWORKS]) * 1e3
+    flows = np.array([sum(group.count for group in network.flows.values()) for network in NETWORKS])
     for values, low, high in ((rates, 5, 600), (flows, 4, 100)):
         assert low <= values.min() <= 1.3 * low
         assert 0.7 * high <= values.max() <= high
@@ -36,15 +36,22 @@ def test_the_networks_fill_the_space_that_was_asked_for():
 
 
 def test_queues_and_round_trip_times_are_mixed():
-    kinds = Counter(type(of.link.aqm) for of in NETWORKS)
+    kinds = Counter(type(network.link.aqm) for network in NETWORKS)
     assert kinds == {Red: 32, DropTail: 16}
-    assert sum(len(set(of.base_rtts(TUNED))) > 1 for of in NETWORKS) >= COUNT // 2 - 4
-    assert sum(of.flows[TUNED].count != of.flows["reno"].count for of in NETWORKS) > COUNT // 2
-    drops = [of.link.aqm.max_drop for of in NETWORKS if isinstance(of.link.aqm, Red)]
+    assert sum(len(set(network.base_rtts(TUNED))) > 1 for network in NETWORKS) >= COUNT // 2 - 4
+    assert (
+        sum(network.flows[TUNED].count != network.flows["reno"].count for network in NETWORKS)
+        > COUNT // 2
+    )
+    drops = [network.link.aqm.max_drop for network in NETWORKS if isinstance(network.link.aqm, Red)]
     assert 0.05 <= min(drops) < 0.08
     assert 0.8 < max(drops) <= 1
     for kind in kinds:
-        recoveries = {of.flows["reno"].law.recovery for of in NETWORKS if type(of.link.aqm) is kind}
+        recoveries = {
+            network.flows["reno"].law.recovery
+            for network in NETWORKS
+            if type(network.link.aqm) is kind
+        }
         assert recoveries == {"reno", "newreno", "sack"}
 
 
@@ -53,8 +60,8 @@ def test_queues_and_round_trip_times_are_mixed():
 def test_ns2_and_the_packet_simulator_agree_on_one_of_them():
     """The shortest with RED: its ratio is told apart from what other alphas give."""
     case = min(
-        (of for of in untuned() if isinstance(of.network.link.aqm, Red)),
-        key=lambda of: of.until * of.network.link.capacity,
+        (item for item in untuned() if isinstance(item.network.link.aqm, Red)),
+        key=lambda item: item.until * item.network.link.capacity,
     )
     span = {"until": case.until, "warmup": case.warmup}
     logs = {}

@@ -69,8 +69,8 @@ class WindowResponse(NamedTuple):
 def determinant(matrix: Any) -> Any:
     """The determinant of a matrix of long expressions: a symbol for each, else SymPy expands."""
     names: dict[Any, Any] = {}
-    plain = matrix.applyfunc(lambda of: names.setdefault(of, sp.Dummy()) if of else of)
-    return plain.det(method="berkowitz").subs({name: of for of, name in names.items()})
+    plain = matrix.applyfunc(lambda x: names.setdefault(x, sp.Dummy()) if x else x)
+    return plain.det(method="berkowitz").subs({name: item for item, name in names.items()})
 
 
 def window_response(derivatives: DriftDerivatives, delayed_rtt: bool) -> WindowResponse:
@@ -171,7 +171,7 @@ def characteristic(equilibrium: Equilibrium) -> Expression:
     """
     check_covered(equilibrium)
     noticed = link_drop_prob(equilibrium)
-    dropped = {of: link_drop_prob(equilibrium, of) for of in ("drop_prob", "forced_prob")}
+    dropped = {item: link_drop_prob(equilibrium, item) for item in ("drop_prob", "forced_prob")}
     balance, denominators = sp.Matrix([[s, 0], [0, 1]]), [noticed.denominator]
     for group in flow_groups(equilibrium):
         reduction, lost = sp.zeros(1, 2), dropped[group.drop_field]

@@ -75,7 +75,9 @@ def cubic_window(law: Cubic, rtt: float, prob: float, process: str) -> float:
         state = CubicWindow(cwnd, k, elapsed, squared, 0.0)
         rates = law.drift(state, seen(cwnd, rtt, prob, process))
         each = prob * cwnd / rtt  # losses a second
-        return np.array([rate / of for rate, of in zip(rates[:4], state[:4], strict=True)]) / each
+        return (
+            np.array([rate / item for rate, item in zip(rates[:4], state[:4], strict=True)]) / each
+        )
 
     cwnd = 0.8 * max((rtt / prob) ** 0.75, prob**-0.5)
     age = rtt / (prob * cwnd)

@@ -70,7 +70,7 @@ def excess_at(rest: Equilibrium) -> list[float]:
     """What the reduced equations leave at a rest of the very equations, packets/s."""
     system = monotone_network(rest.network, rest.options)
     places = system.occupancies(rest.values.queue, rest.values.drop_prob)
-    return [float(of) for of in system.at([arb(place) for place in places])]
+    return [float(item) for item in system.at([arb(place) for place in places])]
 
 
 @pytest.mark.parametrize(

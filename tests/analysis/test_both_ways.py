@@ -45,7 +45,7 @@ def test_their_difference_grows_at_the_rate_of_the_rightmost_root(rest) -> None:
     apart = np.abs(np.diff(run["queue"].values, axis=1))[:, 0]
     times, period = run["time"].values, 2 * math.pi / root.imag
     begins = (4.0, 4.0 + 2 * period)
-    sizes = [apart[(times >= of) & (times < of + period)].max() for of in begins]
+    sizes = [apart[(times >= begin) & (times < begin + period)].max() for begin in begins]
     assert sizes[0] > 1e-6
     assert sizes[1] < 5.0
     assert math.log(sizes[1] / sizes[0]) / (2 * period) == pytest.approx(root.real, rel=0.01)

@@ -130,10 +130,10 @@ def test_jax_and_sympy_agree_for_queues_that_measure_arrivals():
 
 def test_groups_are_those_of_the_equations():
     found = list(flow_groups(unresponsive()))
-    assert [(of.name, of.count) for of in found] == [("linux", 4), ("linux", 1), ("udp", 1)]
+    assert [(item.name, item.count) for item in found] == [("linux", 4), ("linux", 1), ("udp", 1)]
     values = unresponsive().values
-    assert [of.values["cwnd"] for of in found] == values.cwnd.tolist()
-    assert [of.values["rtt"] for of in found] == pytest.approx(values.rtt.tolist(), rel=1e-12)
+    assert [item.values["cwnd"] for item in found] == values.cwnd.tolist()
+    assert [item.values["rtt"] for item in found] == pytest.approx(values.rtt.tolist(), rel=1e-12)
 
 
 # ---- laws: JAX's Jacobians of their drifts, and a linear system solved by numbers
@@ -176,8 +176,10 @@ def jacobians(law: Any, place: dict[str, Any]) -> dict[str, Any]:
 
     states = jnp.stack([place[name] for name in fields])
     seen = rtt, cwnd / rtt, prob * cwnd / rtt
-    by_process = {of: jax.jacfwd(partial(drift, of), argnums=(0, 1, 2, 3)) for of in PROCESSES}
-    return {of: slope(states, *seen) for of, slope in by_process.items()}
+    by_process = {
+        process: jax.jacfwd(partial(drift, process), argnums=(0, 1, 2, 3)) for process in PROCESSES
+    }
+    return {item: slope(states, *seen) for item, slope in by_process.items()}
 
 
 def fields_of(window: Any, place: dict[str, Any]) -> list[str]:
@@ -206,7 +208,7 @@ def by_numbers(name: str, process: str, late: bool, at: complex) -> Any:
     matrix = at * np.eye(len(fields)) - inside - np.outer(felt, reads) / rtt
     delay = sampled * (ago if late else 1) / capacity - felt * cwnd / (rtt**2 * capacity)
     both = delay, delay + ago * losses * cwnd / rtt
-    return [-(reads @ np.linalg.solve(matrix, of)) for of in both]
+    return [-(reads @ np.linalg.solve(matrix, item)) for item in both]
 
 
 @cache
@@ -221,14 +223,14 @@ def slopes_here(name: str, process: str) -> Any:
 @pytest.mark.parametrize("name", LAWS)
 def test_the_response_of_a_window_is_that_of_jax(name, process, late):
     """`response`, in 30 digits at two places."""
-    numbers = {sp.Symbol(of, positive=True): value for of, value in LAWS[name][1].items()}
-    numbers |= {symbol(of): value for of, value in HERE.items()} | {C: 1000}
+    numbers = {sp.Symbol(item, positive=True): value for item, value in LAWS[name][1].items()}
+    numbers |= {symbol(item): value for item, value in HERE.items()} | {C: 1000}
     transfer = window_response(slopes_here(name, process), late).transfer
     function = sp.lambdify([*numbers, s, P], transfer, "mpmath")
     for at in (0.7 + 3.1j, -1.2 + 11.0j):
         with mpmath.workdps(30):
             here = [mpmath.mpf(str(value)) for value in numbers.values()]
-            found = [complex(function(*here, mpmath.mpc(at), of)) for of in (0, 1)]
+            found = [complex(function(*here, mpmath.mpc(at), item)) for item in (0, 1)]
         assert found == pytest.approx(by_numbers(name, process, late, at), rel=1e-9)
 
 
@@ -251,7 +253,7 @@ def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
     d = sp.Symbol("d", positive=True)
     climbing = branch_at(law.recovering_fraction(d), {d: 18}).expression
     backlog = W * (R - T) / R
-    f, gain = (of.subs(d, backlog) for of in (climbing, -climbing.diff(d)))
+    f, gain = (item.subs(d, backlog) for item in (climbing, -climbing.diff(d)))
     seen = LATE if late else 1
     wanted = f * (1 - LATE) / (C * R**2) + gain / R * W * T / (R**2 * C) * seen
     wanted += cut * W**2 / R * P * LATE
@@ -262,7 +264,7 @@ def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
         numbers = {W: cwnd, R: sp.Rational(trip), T: sp.Rational("0.09"), s: sp.sympify(at)}
         numbers |= {P: sp.Rational("0.003"), C: 1000}
         numbers[p] = (f / (cut * W**2)).subs(numbers)
-        values = (complex(of.subs(numbers).evalf(30)) for of in (found, wanted))
+        values = (complex(item.subs(numbers).evalf(30)) for item in (found, wanted))
         assert next(values) == pytest.approx(next(values), rel=1e-13)
 
 
@@ -298,8 +300,8 @@ def test_a_red_queue_signals_its_slope_through_its_average(law):
     place = {"queue": 80.0, "avg_queue": 80.0, "arrivals": 1e3, "capacity": 1e3, "buffer": 200.0}
     found = drop_prob_response(law, "loss_signal_prob", place)
     ends = [
-        float(law.drop_prob(QueueState(80.0, Average(np.float64(of)), 1e3, 1e3, 200.0)))
-        for of in (80 - 1e-5, 80 + 1e-5)
+        float(law.drop_prob(QueueState(80.0, Average(np.float64(item)), 1e3, 1e3, 200.0)))
+        for item in (80 - 1e-5, 80 + 1e-5)
     ]
     rate = -np.log1p(-law.weight) * 1e3
     for at in (0.0, 2.0j):
@@ -340,7 +342,7 @@ def test_unsupported_equilibria_are_rejected():
     limited = replace(rest.network.flows["reno"], access=50.0)
     back = replace(rest.network.flows["reno"], direction="reverse")
     full = rest.values._replace(queue=np.array([200.0]))
-    for changed, of in (
+    for changed, item in (
         ({"upper": rest}, "no set"),
         ({"options": FluidOptions()}, "options must be"),
         ({"network": Network(two, {"reno": flows})}, "one link"),
@@ -350,7 +352,7 @@ def test_unsupported_equilibria_are_rejected():
         ({"values": full}, "queue must be"),
         ({"values": rest.values._replace(cwnd=rest.values.cwnd / 2)}, "zero of its drift"),
     ):
-        with pytest.raises(InvalidInput, match=of):
+        with pytest.raises(InvalidInput, match=item):
             characteristic(replace(rest, **changed))
 
 

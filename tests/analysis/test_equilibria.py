@@ -275,12 +275,14 @@ def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
     lower = equilibrium(made(3, 8))
     assert lower.upper is not None
     for rest, wanted in ((lower, (1.0, 0.0)), (lower.upper, (0.0, 1.0))):
-        by_both = slopes(rest, lambda of: made(*of), np.array([3.0, 8.0]))
+        by_both = slopes(rest, lambda x: made(*x), np.array([3.0, 8.0]))
         queue = rest.values.queue[0]
         parts = 1.0
         if dialect == "linux":  # over the base RTT d its backlog is queue (1 + queue / (C d)) / 10
             parts = 1 + 2 * queue / (1000.0 * rest.network.base_rtts("vegas")[0])
-        assert by_both[0] == pytest.approx([10 * of / parts for of in wanted], rel=1e-5, abs=1e-9)
+        assert by_both[0] == pytest.approx(
+            [10 * item / parts for item in wanted], rel=1e-5, abs=1e-9
+        )
 
 
 def beside_deaf(alpha: Any, times: float = 1.0) -> Network:
@@ -296,8 +298,8 @@ def test_at_the_edge_of_the_dead_band_against_reno_windows_follow_alpha(times):
     """On one side of the edge nothing moves the window: the slopes are those of the other."""
     alpha, step = 8 * times, 1e-3 * times
     ends = [equilibrium(beside_deaf(alpha + moved, times)).values for moved in (-step, step)]
-    below, above = (np.concatenate([of.queue, of.cwnd]) for of in ends)
-    found = slopes(equilibrium(beside_deaf(alpha, times)), lambda of: beside_deaf(of, times), alpha)
+    below, above = (np.concatenate([end.queue, end.cwnd]) for end in ends)
+    found = slopes(equilibrium(beside_deaf(alpha, times)), lambda x: beside_deaf(x, times), alpha)
     assert found == pytest.approx((above - below) / (2 * step), rel=1e-4)
     assert found[2] > 0.1 > -0.1 > found[1]
 

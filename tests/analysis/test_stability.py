@@ -115,7 +115,7 @@ def test_the_critical_value_is_where_the_gain_margin_is_one():
 @pytest.mark.unoptimised
 def test_verdicts_are_those_of_the_nonlinear_equations():
     """One of the families of `benchmarks.stability`, and the rates at which disturbances grow."""
-    (family,) = (of for of in FAMILIES if of.name == "reno and vegas (ns2)")
+    (family,) = (item for item in FAMILIES if item.name == "reno and vegas (ns2)")
     for case in cases(family, (0.98, 1.02)):
         assert case.right
         assert case.measured == pytest.approx(case.predicted, rel=0.05)

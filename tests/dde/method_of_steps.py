@@ -241,7 +241,7 @@ class Stepper:
                 after = indicator.value(time, dense(time))
                 if after < 0 <= value:
                     root = brentq(
-                        lambda s, of=indicator: of.value(s, dense(s)),
+                        lambda s, x=indicator: x.value(s, dense(s)),
                         before,
                         time,
                         xtol=1e-15,

@@ -64,7 +64,7 @@ def ours(model: Model, seeds: int) -> np.ndarray:
     grown = [
         record_packets(model.network, times, s).totals_after(model.warmup) for s in range(seeds)
     ]
-    return np.array([np.asarray(of.goodput) * model.network.counts for of in grown])
+    return np.array([np.asarray(item.goodput) * model.network.counts for item in grown])
 
 
 SMALL = """
@@ -151,7 +151,7 @@ MANY = {"sessions that queue up": 16}
 
 def study_except(quick: str, names: Iterable[str]) -> list:
     """Parameters, all but one of them part of the study: each compiles a kernel of its own."""
-    return [pytest.param(of, marks=() if of == quick else pytest.mark.study) for of in names]
+    return [pytest.param(name, marks=() if name == quick else pytest.mark.study) for name in names]
 
 
 @needs_ns

@@ -62,10 +62,10 @@ def rest(system: str, settings: dict[str, float], stretch: float, cwnd: float) -
             return cwnd * (1 - 1 / stretch)
 
 
-@pytest.mark.parametrize("of", ["brakmo", "ns2"])
+@pytest.mark.parametrize("dialect", ["brakmo", "ns2"])
 @pytest.mark.parametrize("system", ["brakmo", "ns2", "ns3", "linux"])
 @pytest.mark.parametrize("around", [2.0, 40.0])
-def test_windows_of_the_system_have_the_equilibrium_of_the_law(of, system, around):
+def test_windows_of_the_system_have_the_equilibrium_of_the_law(dialect, system, around):
     """From below and from above, each by its own integer rule, played out packet by packet.
 
     In one case they differ by the rounding of the setting and of the window, a packet at most; in
@@ -77,11 +77,11 @@ def test_windows_of_the_system_have_the_equilibrium_of_the_law(of, system, aroun
         for stretch in around * np.linspace(0.95, 1.05, 21):
             law = {"alpha": alpha, "beta": alpha + 4}
             translated, _ = translate(
-                Vegas(alpha, alpha + 4, dialect=of), OperatingPoint(stretch, **LOSSLESS)
+                Vegas(alpha, alpha + 4, dialect=dialect), OperatingPoint(stretch, **LOSSLESS)
             )
             settings = translated[system]
-            low.append(rest(system, settings, stretch, 2) - rest(of, law, stretch, 2))
-            high.append(rest(system, settings, stretch, 500) - rest(of, law, stretch, 500))
+            low.append(rest(system, settings, stretch, 2) - rest(dialect, law, stretch, 2))
+            high.append(rest(system, settings, stretch, 500) - rest(dialect, law, stretch, 500))
     assert np.abs(low).max() <= 1
     assert np.abs(high).max() <= 1
     halves = around > 10 and "ns2" in (of, system)

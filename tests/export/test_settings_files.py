@@ -143,15 +143,15 @@ def test_hosts_with_other_parameters_have_files_of_their_own():
 
 def test_freebsd_counts_the_backlog_as_the_textbook_rounded_down():
     """Linux's 6 to 8 is a backlog of 6/4 to 9/4 where the RTT is 4 times the base."""
-    of = exported("freebsd")
-    assert {key: of.vegas["vegas"].values[key] for key in ("alpha", "beta")} == {
+    exports = exported("freebsd")
+    assert {key: exports.vegas["vegas"].values[key] for key in ("alpha", "beta")} == {
         "alpha": 2,
         "beta": 2,
     }
-    text = of.files["tune.sh"]
+    text = exports.files["tune.sh"]
     assert text.index("vegas.alpha=1") < text.index("vegas.beta=") < text.index('alpha="$1"')
     assert "delay: asked 4.7 ms, dummynet gives 5 ms" in " ".join(text.split("\n    # "))
-    lines = of.files["sysctl.conf"].splitlines()[-3:]
+    lines = exports.files["sysctl.conf"].splitlines()[-3:]
     assert [line.partition("=")[2] for line in lines] == ["2", "2", "vegas"]
 
 
@@ -274,9 +274,9 @@ ATTRIBUTES = {
 
 @pytest.mark.parametrize("law", [vf.Cubic(), vf.Scalable(), vf.HighSpeed(), vf.NewReno()])
 def test_attributes_of_ns3_exist(law):
-    of = exported("ns3", Model(network().with_law("reno", law), duration=20))
-    assert list(of.files) == ["scenario.py", "attributes.txt"]
-    lines = [line for line in of.files["attributes.txt"].splitlines() if line[0] != "#"]
+    exports = exported("ns3", Model(network().with_law("reno", law), duration=20))
+    assert list(exports.files) == ["scenario.py", "attributes.txt"]
+    lines = [line for line in exports.files["attributes.txt"].splitlines() if line[0] != "#"]
     assert "ns3::TcpVegas::Alpha 2" in lines
     assert "ns3::RedQueueDisc::LInterm 10.0" in lines
     for line in lines:

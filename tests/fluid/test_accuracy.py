@@ -29,12 +29,12 @@ def test_samples_only_say_where_the_result_is_read(samples):
     """Also where no sample falls on the end of the warm-up."""
     usual, other = run(), run(samples)
     assert 10.0 in other["time"].values
-    for of in (metrics.goodput, metrics.mean_queue, metrics.drop_share):
-        np.testing.assert_allclose(of(other), of(usual), rtol=1e-9)
+    for item in (metrics.goodput, metrics.mean_queue, metrics.drop_share):
+        np.testing.assert_allclose(item(other), item(usual), rtol=1e-9)
     together = np.intersect1d(usual["time"].values, other["time"].values)
     assert together.size >= 3
     for name in ("cwnd", "queue", "dropped"):
-        at = [of[name].sel(time=together).values for of in (usual, other)]
+        at = [item[name].sel(time=together).values for item in (usual, other)]
         np.testing.assert_allclose(*at, rtol=1e-9)
 
 
@@ -42,12 +42,14 @@ def test_a_longer_run_begins_like_a_shorter_one():
     step = mean_field_grid(FULL, 30.0).step
     assert mean_field_grid(FULL, 4000.0).step == step
     runs = [record_fluid(FULL, until, 61, tolerance=None) for until in (15.0, 30.0)]
-    shorter, longer = (of.flows["cwnd"] for of in runs)
+    shorter, longer = (item.flows["cwnd"] for item in runs)
     np.testing.assert_allclose(longer[:31], shorter[::2], rtol=1e-9)
 
 
 def test_the_estimate_bounds_what_much_shorter_steps_change():
-    rough, exact = (record_fluid(FULL, 30.0, 401, warmup=10.0, tolerance=of) for of in (10.0, 1e-4))
+    rough, exact = (
+        record_fluid(FULL, 30.0, 401, warmup=10.0, tolerance=item) for item in (10.0, 1e-4)
+    )
     assert rough.error is not None
     assert exact.error is not None
     assert max(exact.error) < max(rough.error)

@@ -204,8 +204,8 @@ def test_a_run_tells_the_spread_of_windows_as_packets_do(network) -> None:
 
 
 def test_it_agrees_with_the_mean_model(solved) -> None:
-    for of in (metrics.utilisation, metrics.mean_queue):
-        np.testing.assert_allclose(of(solved.run), of(solved.mean), rtol=0.05)
+    for item in (metrics.utilisation, metrics.mean_queue):
+        np.testing.assert_allclose(item(solved.run), item(solved.mean), rtol=0.05)
     ratios = (metrics.goodput_ratio(run, "vegas") for run in (solved.run, solved.mean))
     assert next(ratios) == pytest.approx(next(ratios), rel=0.1)
 

@@ -34,24 +34,24 @@ def broken(run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray]
 
 
 BREAKS = {
-    "reno: rtt is not finite": ("rtt", lambda of: of * np.nan),
-    "bottleneck: backlog is not finite": ("backlog", lambda of: of * np.nan),
-    "bottleneck: the queue is below 0": ("backlog", lambda of: -1.0 - of),
-    "bottleneck: the queue is above the buffer": ("backlog", lambda of: 21.0 + of),
-    "bottleneck: the average queue is below 0": ("avg_queue", lambda of: -1.0 - of),
-    "bottleneck: the average queue is above the buffer": ("avg_queue", lambda of: 21.0 + of),
-    "reno: the window is below a packet": ("cwnd", lambda of: 0.0 * of),
+    "reno: rtt is not finite": ("rtt", lambda x: x * np.nan),
+    "bottleneck: backlog is not finite": ("backlog", lambda x: x * np.nan),
+    "bottleneck: the queue is below 0": ("backlog", lambda x: -1.0 - x),
+    "bottleneck: the queue is above the buffer": ("backlog", lambda x: 21.0 + x),
+    "bottleneck: the average queue is below 0": ("avg_queue", lambda x: -1.0 - x),
+    "bottleneck: the average queue is above the buffer": ("avg_queue", lambda x: 21.0 + x),
+    "reno: the window is below a packet": ("cwnd", lambda x: 0.0 * x),
     **{
-        f"{whose}: {name} decreases": (name, lambda of: 0.5 * of)
+        f"{whose}: {name} decreases": (name, lambda x: 0.5 * x)
         for whose, names in (
             ("reno", ("delivered", "dropped", "sent", "timeouts")),
             ("bottleneck", ("admitted", "lost", "waited", "work")),
         )
         for name in names
     },
-    "bottleneck: it sent more than its capacity": ("work", lambda of: 1.1 * of + 100),
-    "reno: more packets are delivered or dropped than sent": ("sent", lambda of: 0.9 * of),
-    "reno: packets sent are neither delivered nor dropped": ("sent", lambda of: 1.1 * of),
+    "bottleneck: it sent more than its capacity": ("work", lambda x: 1.1 * x + 100),
+    "reno: more packets are delivered or dropped than sent": ("sent", lambda x: 0.9 * x),
+    "reno: packets sent are neither delivered nor dropped": ("sent", lambda x: 1.1 * x),
 }
 
 
@@ -59,7 +59,7 @@ BREAKS = {
 def test_what_cannot_be_is_found_with_its_time(sound: Recording, told: str) -> None:
     assert violations(sound) == []
     run = broken(sound, *BREAKS[told])
-    assert f"{told}, first at t = 6 s" in [str(of) for of in violations(run)]
+    assert f"{told}, first at t = 6 s" in [str(violation) for violation in violations(run)]
     with pytest.raises(SolveFailed, match="t = 6 s"):
         check_invariants(run)
 

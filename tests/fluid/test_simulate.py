@@ -79,7 +79,7 @@ def test_a_class_is_the_same_as_its_flows_one_by_one():
     )
     parts = {f"part{n}": Flows(n, law, base_rtt=0.1) for n in (1, 2)}
     split = Network(LINK, {**parts, "vegas": Flows(2, Vegas(), base_rtt=0.05)})
-    together, apart = (simulate_on_common_grid(of, 30.0, **FINE) for of in (one, split))
+    together, apart = (simulate_on_common_grid(item, 30.0, **FINE) for item in (one, split))
     assert build(one).structure.groups_per_class == (1, 1)
     for name in ("cwnd", "delivered", "dropped"):
         for part in parts:

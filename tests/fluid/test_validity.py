@@ -32,12 +32,12 @@ def recording(
     network = Network(Link(1000.0, 100, aqm or Red(20, 80), **link), flows)
     steady = {"sent": sent, "dropped": dropped, "timeouts": timeouts}
     of_flows = {
-        name: np.outer(TIMES / TIMES[-1], np.repeat(of, count)) for name, of in steady.items()
+        name: np.outer(TIMES / TIMES[-1], np.repeat(item, count)) for name, item in steady.items()
     }
     of_flows["cwnd"] = np.tile(np.repeat(cwnd, count), (TIMES.size, 1))
     queue = 50.0 * (1 + swing * np.sqrt(2) * np.sin(4 * np.pi * TIMES / WARMUP))
     total = {"admitted": count * (sum(sent) - sum(dropped)), "lost": count * sum(dropped)}
-    of_links = {name: (TIMES / TIMES[-1] * of)[:, np.newaxis] for name, of in total.items()}
+    of_links = {name: (TIMES / TIMES[-1] * item)[:, np.newaxis] for name, item in total.items()}
     return Recording(network, TIMES, of_flows, of_links | {"queue": queue[:, np.newaxis]}, error)
 
 

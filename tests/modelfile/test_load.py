@@ -306,7 +306,7 @@ WITH_OTHER_KERNELS = {
 def test_every_model_runs(path: Path) -> None:
     network = load(path).network
     starts = [flows.start for flows in network.flows.values()]
-    begun = max(of if isinstance(of, float | int) else 0.0 for of in starts)
+    begun = max(start if isinstance(start, float | int) else 0.0 for start in starts)
     run = simulate_packets(network, until=begun + 3.0, samples=11)
     assert float(run.delivered.isel(time=-1).min()) > 10  # the mean of each class
 

@@ -175,12 +175,16 @@ def test_ranges_that_make_no_sense(values: dict, line: str) -> None:
 @given(st.floats(1e-3, 1e3), st.floats(1.001, 1e3), st.floats(0, 1), st.booleans())
 def test_shares_of_a_spread(low: float, ratio: float, share: float, log: bool) -> None:
     """The distribution function of the spread, at the number of a share, is that share."""
-    of = Range(low, low * ratio, "log_uniform" if log else "uniform")
-    at = of.at(share)
-    assert of.low <= at * (1 + 1e-12)
-    assert at <= of.high * (1 + 1e-12)
+    distribution = Range(low, low * ratio, "log_uniform" if log else "uniform")
+    at = distribution.at(share)
+    assert distribution.low <= at * (1 + 1e-12)
+    assert at <= distribution.high * (1 + 1e-12)
     # P(number < at), as the densities 1 / (high - low) and 1 / (number log(high / low)) have it
-    below = math.log(at / of.low) / math.log(ratio) if log else (at - of.low) / (of.high - of.low)
+    below = (
+        math.log(at / distribution.low) / math.log(ratio)
+        if log
+        else (at - distribution.low) / (distribution.high - distribution.low)
+    )
     assert below == pytest.approx(share, abs=1e-9)
 
 

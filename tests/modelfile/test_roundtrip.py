@@ -178,9 +178,9 @@ def latest_start(network: Network) -> float:
     return max(
         (
             at
-            for of in given
-            if not isinstance(of, UniformStart)
-            for at in np.atleast_1d(np.array(of, float)).tolist()
+            for item in given
+            if not isinstance(item, UniformStart)
+            for at in np.atleast_1d(np.array(item, float)).tolist()
         ),
         default=0.0,
     )

@@ -71,6 +71,6 @@ def test_the_page_of_licences_is_what_the_metadata_say():
             here = version(pin.name)
         except PackageNotFoundError:
             continue
-        if here not in [str(of.version) for of in pins_at_run_time() if of.name == pin.name]:
+        if here not in [str(item.version) for item in pins_at_run_time() if item.name == pin.name]:
             pytest.skip(f"{pin.name} {here} is here, and another one is locked")
     assert licences.document(licences.versions()) == licences.PAGE.read_text()

@@ -21,14 +21,14 @@ def lost(links: np.ndarray) -> np.ndarray:
 
 def packets_of_flows(sim: Simulation) -> None:
     """Every packet is delivered, dropped, a duplicate or under way."""
-    of, moving = sim.flows, sim.hops["tail"] - sim.hops["head"]
-    for_data = np.arange(sim.hop_count) < of["data_hops"][:, None]
+    flows, moving = sim.flows, sim.hops["tail"] - sim.hops["head"]
+    for_data = np.arange(sim.hop_count) < flows["data_hops"][:, None]
     assert (moving >= 0).all()
-    assert (sim.hops["tail"][:, 0] == of["sent"]).all()
+    assert (sim.hops["tail"][:, 0] == flows["sent"]).all()
     under_way = (moving * for_data).sum(axis=1)
-    again = of["sent"] - of["dropped"] - under_way - of["delivered"]
+    again = flows["sent"] - flows["dropped"] - under_way - flows["delivered"]
     assert (again >= 0).all()
-    assert (again <= of["retransmitted"]).all()  # what comes again had been sent again
+    assert (again <= flows["retransmitted"]).all()  # what comes again had been sent again
 
 
 def packets_of_links(sim: Simulation) -> None:
@@ -42,9 +42,9 @@ def packets_of_links(sim: Simulation) -> None:
 
 def order(sim: Simulation) -> None:
     """What was sent, received and acknowledged is in order."""
-    of = sim.flows
-    tcp = of[of["reliable"] == 1]
-    held = sim.slots["received"][of["reliable"] == 1].sum(axis=1)
+    flows = sim.flows
+    tcp = flows[flows["reliable"] == 1]
+    held = sim.slots["received"][flows["reliable"] == 1].sum(axis=1)
     assert (tcp["delivered"] == tcp["expected"] + held).all()
     assert (tcp["sent"] == tcp["max_seq"] + tcp["retransmitted"]).all()
     for low, high in (("opened", "una"), ("una", "expected"), ("expected", "max_seq")):
@@ -52,7 +52,7 @@ def order(sim: Simulation) -> None:
     assert (tcp["una"] <= tcp["next_seq"]).all()
     assert (tcp["next_seq"] <= tcp["max_seq"]).all()
     assert (tcp["max_seq"] <= tcp["offered"]).all()
-    udp = of[of["reliable"] == 0]
+    udp = flows[flows["reliable"] == 0]
     assert not udp["retransmitted"].any()
     assert (udp["sent"] == udp["offered"]).all()
 

@@ -81,8 +81,8 @@ def flows(laws: dict[str, CongestionControl], **changes: Any) -> dict[str, Flows
 def with_opposite(forward: dict[str, Flows]) -> dict[str, Flows]:
     """The same flows the other way round, too."""
     back = {
-        f"{name} back": replace(of, direction="reverse", start=of.start + 0.05)  # type: ignore[operator]
-        for name, of in forward.items()
+        f"{name} back": replace(group, direction="reverse", start=group.start + 0.05)  # type: ignore[operator]
+        for name, group in forward.items()
     }
     return forward | back
 
@@ -90,7 +90,7 @@ def with_opposite(forward: dict[str, Flows]) -> dict[str, Flows]:
 def crossing(classes: dict[str, Flows], *paths: tuple[str, ...]) -> dict[str, Flows]:
     """Classes over these paths in turn."""
     pairs = enumerate(classes.items())
-    return {name: replace(of, path=paths[i % len(paths)]) for i, (name, of) in pairs}
+    return {name: replace(item, path=paths[i % len(paths)]) for i, (name, item) in pairs}
 
 
 def network(links: Any, classes: dict[str, Flows], events: tuple[Event, ...] = ()) -> Network:
@@ -120,7 +120,7 @@ def chain() -> Network:
     """One way over two links; ACKs are delayed, and nobody reports what came out of order."""
     laws = {name: LAWS[name] for name in (*RENO_ALIKE, "brakmo", "ns2")}
     long, short = flows(laws, delayed_ack=0.04), flows(RENO_ALIKE)
-    short = {f"short {name}": replace(of, start=0.03) for name, of in short.items()}
+    short = {f"short {name}": replace(group, start=0.03) for name, group in short.items()}
     classes = crossing(long, ("a", "b")) | crossing(short, ("a",), ("b",))
     return network(pair(), classes)
 
@@ -158,22 +158,22 @@ def offering() -> Network:
     """Every kind of traffic one way, delayed ACKs, overheads."""
     sessions = {"mean_gap": 0.3, "mean_size": 0.05}
     on_off = {"on": 0.05, "off": 0.05, "rate": 300.0, **sessions}
-    of = flows(LAWS)
+    by_law = flows(LAWS)
     delayed = {"delayed_ack": 0.04, "send_overhead": 200 * US}
     classes = {
-        "bulk": of["reno"],
-        "cbr": replace(of["sack"], traffic=Cbr(100.0), **delayed),
-        "poisson": replace(of["brakmo"], traffic=Poisson(0.01), send_overhead=300 * US),
-        "on_off": replace(of["reno"], traffic=OnOff(0.1, 0.2, 300.0), delayed_ack=0.04),
-        "sessions": replace(of["ns3"], count=3, traffic=Sessions(**sessions), **delayed),
-        "larger": replace(of["sack"], initial_window=10.0, traffic=Sessions(**sessions)),
-        "short": replace(of["counting"], traffic=OnOff(0.1, 0.1, 400.0, times="exponential")),
-        "on_off in sessions": replace(of["newreno"], count=2, traffic=OnOff(**on_off)),
-        "udp": replace(of["reno"], law=Unresponsive(), traffic=Poisson(0.01), delayed_ack=0.04),
+        "bulk": by_law["reno"],
+        "cbr": replace(by_law["sack"], traffic=Cbr(100.0), **delayed),
+        "poisson": replace(by_law["brakmo"], traffic=Poisson(0.01), send_overhead=300 * US),
+        "on_off": replace(by_law["reno"], traffic=OnOff(0.1, 0.2, 300.0), delayed_ack=0.04),
+        "sessions": replace(by_law["ns3"], count=3, traffic=Sessions(**sessions), **delayed),
+        "larger": replace(by_law["sack"], initial_window=10.0, traffic=Sessions(**sessions)),
+        "short": replace(by_law["counting"], traffic=OnOff(0.1, 0.1, 400.0, times="exponential")),
+        "on_off in sessions": replace(by_law["newreno"], count=2, traffic=OnOff(**on_off)),
+        "udp": replace(by_law["reno"], law=Unresponsive(), traffic=Poisson(0.01), delayed_ack=0.04),
     }
     for name in ("reno", "sack", "ns3"):
         traffic = Sessions(**sessions, overlapping=True)
-        classes[f"overlapping {name}"] = replace(of[name], count=3, traffic=traffic)
+        classes[f"overlapping {name}"] = replace(by_law[name], count=3, traffic=traffic)
     return network(link(DropTail(), 30), classes)
 
 
@@ -184,7 +184,7 @@ def everything() -> Network:
         "b": link(DropTail(), 15, service=1600, jitter=2000 * US),
         "c": link(Red(4, 12, max_drop=0.1, weight=0.02, adaptive=True), 16),
     }
-    of = flows(LAWS, quick_acks=3)
+    by_law = flows(LAWS, quick_acks=3)
     slow, back = {"send_overhead": 400 * US}, {"direction": "reverse"}
     near: dict[str, Any] = {"access": None, "access_delay": None, "base_rtt": 0.02}
     overlapping = Sessions(mean_gap=0.3, mean_size=0.05, overlapping=True)
@@ -192,18 +192,18 @@ def everything() -> Network:
     pauses = OnOff(0.05, 0.05, 300.0, mean_gap=0.3, mean_size=0.05)
     udp: dict[str, Any] = {"law": Unresponsive(), "traffic": Poisson(0.02), "delayed_ack": 0.04}
     classes = {
-        "reno": replace(of["reno"], path=("a", "b"), delayed_ack=0.04, **slow),
-        "newreno": replace(of["newreno"], path=("a",), ecn=False, **back),
-        "sack": replace(of["sack"], path=("a", "b", "c"), count=2),
-        "brakmo": replace(of["brakmo"], path=("c", "a"), **slow, **back),
-        "ns3": replace(of["ns3"], path=("b",), delayed_ack=0.03),
-        "ns2": replace(of["ns2"], path=("b", "c"), **near),
-        "waiting": replace(of["ns3"], path=("c", "b"), count=2, traffic=overlapping, **back),
-        "apart": replace(of["reno"], path=("a",), count=2, traffic=apart, delayed_ack=0.05),
-        "on_off": replace(of["sack"], path=("b", "c"), traffic=OnOff(0.1, 0.2, 300.0)),
-        "pauses": replace(of["ns2"], path=("a",), initial_window=4.0, traffic=pauses, **back),
-        "cbr": replace(of["newreno"], path=("c",), traffic=Cbr(60.0)),
-        "udp": replace(of["reno"], path=("a", "c"), **udp, **back),
+        "reno": replace(by_law["reno"], path=("a", "b"), delayed_ack=0.04, **slow),
+        "newreno": replace(by_law["newreno"], path=("a",), ecn=False, **back),
+        "sack": replace(by_law["sack"], path=("a", "b", "c"), count=2),
+        "brakmo": replace(by_law["brakmo"], path=("c", "a"), **slow, **back),
+        "ns3": replace(by_law["ns3"], path=("b",), delayed_ack=0.03),
+        "ns2": replace(by_law["ns2"], path=("b", "c"), **near),
+        "waiting": replace(by_law["ns3"], path=("c", "b"), count=2, traffic=overlapping, **back),
+        "apart": replace(by_law["reno"], path=("a",), count=2, traffic=apart, delayed_ack=0.05),
+        "on_off": replace(by_law["sack"], path=("b", "c"), traffic=OnOff(0.1, 0.2, 300.0)),
+        "pauses": replace(by_law["ns2"], path=("a",), initial_window=4.0, traffic=pauses, **back),
+        "cbr": replace(by_law["newreno"], path=("c",), traffic=Cbr(60.0)),
+        "udp": replace(by_law["reno"], path=("a", "c"), **udp, **back),
     }
     return network(links, classes, EVENTS)
 

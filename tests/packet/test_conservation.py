@@ -58,7 +58,7 @@ def test_what_must_hold_of_any_run(name: str, check: str) -> None:
     ],
 )
 def test_one_packet_too_many_is_noticed(check: str, array: str, field: str) -> None:
-    sim = Simulation(*(of.copy() for of in end_of("crowded RED")))
+    sim = Simulation(*(item.copy() for item in end_of("crowded RED")))
     getattr(sim, array)[field][len(getattr(sim, array)) // 2] += 10_000
     with pytest.raises(AssertionError):
         CHECKS[check](sim)

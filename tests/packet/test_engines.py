@@ -60,10 +60,10 @@ def arrivals(queue: Queue, end: int) -> np.ndarray:
 
 
 def require_same(
-    samples: np.ndarray, number: int, other: Mapping[str, np.ndarray], of: str
+    samples: np.ndarray, number: int, other: Mapping[str, np.ndarray], whose: str
 ) -> None:
     for name, values in other.items():
-        np.testing.assert_array_equal(samples[name][:, number], values, err_msg=f"{of}: {name}")
+        np.testing.assert_array_equal(samples[name][:, number], values, err_msg=f"{whose}: {name}")
 
 
 def waited(queue: Queue, end: int) -> float:

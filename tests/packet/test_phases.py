@@ -69,7 +69,7 @@ def test_equal_flows_share_alike_and_runs_differ() -> None:
     assert len(set(ratios)) == len(ratios)
     assert np.exp(np.mean(np.log(ratios))) == pytest.approx(1.0, abs=0.1)
     without = Network(
-        TAIL, {name: replace(of, send_overhead=0.0) for name, of in equal.flows.items()}
+        TAIL, {name: replace(group, send_overhead=0.0) for name, group in equal.flows.items()}
     )
     still = simulate_seeds(without, 60.0, seeds=(1, 2), warmup=10.0)
     assert "the runs of all 2 seeds are identical" in still.attrs["warnings"]

@@ -160,7 +160,7 @@ def jobs_of_two_engines():
 def test_results_are_in_the_order_of_the_seeds_for_any_number_of_workers():
     experiment = Experiment("figure1", "", lambda results: Evidence(), jobs=jobs_of_two_engines)
     told = []
-    one = run_jobs([experiment], workers=1, report=lambda done, of: told.append((done, of)))
+    one = run_jobs([experiment], workers=1, report=lambda done, x: told.append((done, x)))
     two = run_jobs([experiment], workers=2)
     assert one == two
     assert list(one["figure1"]) == list(two["figure1"]) == list(jobs_of_two_engines())
@@ -217,7 +217,7 @@ def test_the_report_has_claim_evidence_and_reason_in_both_forms(tmp_path):
     evidence.note(PACKETS, "figure1.it", 3.25)
     evidence.note(NS2, "figure1.it", 4.0)
     chapter.judged.append(judge(chapter.paper.claims[0], evidence))
-    experiment = Experiment("figure1", "It | all", lambda of: Evidence(), jobs=jobs_of_two_engines)
+    experiment = Experiment("figure1", "It | all", lambda x: Evidence(), jobs=jobs_of_two_engines)
     chapter.runs.append(runs_of(experiment))
     markdown, page = write_report(tmp_path, [chapter], "python -m paper_repro")
     assert "| `figure1` | It \\| all | 4 | 1 | 24 | 1 to 3 |" in markdown.read_text()
@@ -290,13 +290,15 @@ def check_quick_run(folder: Path, capsys, kept=lambda experiment: True) -> dict:
     assert document["claims"] == sum(document["verdicts"].values())
     told = told_by_the_report()
     for name_of_paper, paper in document["papers"].items():
-        quick = {of.name for of in experiments_of(name_of_paper) if of.quick and kept(of)}
+        quick = {item.name for item in experiments_of(name_of_paper) if item.quick and kept(item)}
         claims = load_paper(PAPERS / name_of_paper).claims
-        assert set(paper["claims"]) == {of.id for of in claims if of.experiment in quick}
+        assert set(paper["claims"]) == {claim.id for claim in claims if claim.experiment in quick}
         for name, claim in paper["claims"].items():
             assert told[name, claim["says"]] == claim["verdict"], name
     left = sum(len(paper["not_run"]) for paper in document["papers"].values())
-    assert document["claims"] + left == sum(len(load_paper(of).claims) for of in in_order()) >= 250
+    assert (
+        document["claims"] + left == sum(len(load_paper(item).claims) for item in in_order()) >= 250
+    )
     assert {"papers", "claims", "verdicts", "unexplained", "machine", "seconds"} <= set(document)
     assert {file.name for file in folder.glob("report.*")} == {"report.md", "report.html"}
     return document
@@ -317,7 +319,7 @@ def test_quick_experiments_without_long_runs_are_explained(tmp_path, capsys, mon
 
     def drawn(paper: str) -> list[Experiment]:
         kept = filter(short, experiments_of(paper))
-        return [replace(of, draw=lambda _: Figure()) if of.jobs() else of for of in kept]
+        return [replace(item, draw=lambda _: Figure()) if item.jobs() else item for item in kept]
 
     monkeypatch.setattr(command, "experiments_of", drawn)
     document = check_quick_run(tmp_path / "out", capsys, short)

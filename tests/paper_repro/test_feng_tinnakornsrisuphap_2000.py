@@ -75,7 +75,7 @@ def test_equation_1():
 
 
 def a_summary(cov: float, packets: float) -> Summary:
-    others = {of.name: 0.0 for of in fields(Summary) if of.name != "hurst"}
+    others = {item.name: 0.0 for item in fields(Summary) if item.name != "hurst"}
     return replace(Summary(hurst={}, **others), cov=cov, packets=packets)
 
 
@@ -108,8 +108,8 @@ def test_the_longest_silence_and_its_timeouts():
     # the second client sends in the steps that begin at 0.1 and at 0.6 s, after two timeouts
     sent = [[i, 0 if i < 2 else 5 if i < 7 else 6] for i in range(10)]
     timeouts = [[0, 0 if i < 4 else 1 if i < 7 else 2] for i in range(10)]
-    of = windows(np.ones((10, 2)), sent, timeouts)
-    assert max(pauses(of, of.sent)) == pytest.approx((0.5, 2))
+    recorded = windows(np.ones((10, 2)), sent, timeouts)
+    assert max(pauses(recorded, recorded.sent)) == pytest.approx((0.5, 2))
 
 
 def test_simultaneous_cuts_are_distinguished_from_others():

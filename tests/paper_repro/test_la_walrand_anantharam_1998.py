@@ -68,7 +68,7 @@ def test_only_the_link_from_r2_to_s3_changes():
 def test_the_network_of_figure_6():
     network = persistent(LAWS["vegas"], gateway(None))
     assert sum(network.counts) == 10
-    trips = [of.base_rtt for of in network.flows.values()]
+    trips = [group.base_rtt for group in network.flows.values()]
     assert (min(trips), max(trips)) == pytest.approx((0.042, 0.074))  # connections 6 and 7
     assert network.flows["connection10"].start == 40.0
     assert (gateway(None).aqm.name, gateway(0.1).aqm.name) == ("droptail", "red")

@@ -66,10 +66,10 @@ def test_two_way_traffic_is_that_of_the_model_file():
 
 def test_laws_are_counted_by_the_names_of_classes():
     network = both_ways(with_laws(table_1(2), 0, 50))
-    assert {law_of(name): of.count for name, of in network.flows.items()} == {"vegas": 50}
+    assert {law_of(name): group.count for name, group in network.flows.items()} == {"vegas": 50}
     mixed = half_and_half(table_1(2))
-    assert sum(of.count for of in mixed.flows.values()) == 50
-    kinds = {name: of.traffic.name for name, of in mixed.flows.items()}
+    assert sum(group.count for group in mixed.flows.values()) == 50
+    kinds = {name: group.traffic.name for name, group in mixed.flows.items()}
     assert kinds == {
         "reno_bulk": "bulk", "vegas_bulk": "bulk", "reno_nps": "sessions", "vegas_nps": "sessions",
     }  # fmt: skip
@@ -127,8 +127,10 @@ def dice(monkeypatch):
 @pytest.mark.usefixtures("dice")
 @pytest.mark.parametrize("kind", ["nps", "pareto"])
 def test_one_connection_a_source_is_never_begun_anew(kind):
-    (traffic,) = {of.traffic for of in carrying(table_1(2), kind).flows.values()}
-    (kept,) = {of.traffic for of in over_one_connection(carrying(table_1(2), kind)).flows.values()}
+    (traffic,) = {group.traffic for group in carrying(table_1(2), kind).flows.values()}
+    (kept,) = {
+        group.traffic for group in over_one_connection(carrying(table_1(2), kind)).flows.values()
+    }
     flow, returned = application(traffic, 60)
     assert returned.count(NEW_CONNECTION) >= flow.finished > 5
     flow, returned = application(kept, 60)
@@ -147,7 +149,7 @@ def test_the_data_set_is_what_the_search_finds():
         place = {"network": "1", "traffic": "bulk", "alpha": 10, "gap": 2, "seed": 2}
         stored = data.sel(place).load()
     plan = small()
-    (base,) = [of for of in plan.bases if of.network == table_1(1)]
+    (base,) = [item for item in plan.bases if item.network == table_1(1)]
     point = vf.simulate_packets(with_pair(base.network, (10, 12)), 200, warmup=20, seed=2)
     assert float(stored["ratio"]) == pytest.approx(
         vf.metrics.goodput_ratio(point, "vegas"), rel=1e-5

@@ -75,7 +75,7 @@ def test_beta_is_never_below_alpha(explorer):
 
 def pictures(explorer: Explorer) -> list[np.ndarray]:
     found = [child.value for child in explorer.widget.children[1].children]
-    return [np.asarray(Image.open(io.BytesIO(of)), int) for of in found]
+    return [np.asarray(Image.open(io.BytesIO(item)), int) for item in found]
 
 
 def test_a_move_to_the_right_moves_the_mark_to_the_right_and_nothing_else_in_the_map(explorer):

@@ -91,7 +91,7 @@ def test_choices_make_models_and_are_dimensions():
     light = {"reno": Cbr(rate=50.0), "vegas": Cbr(rate=50.0)}
 
     def lighter(model):
-        flows = {n: replace(of, traffic=light[n]) for n, of in model.network.flows.items()}
+        flows = {n: replace(group, traffic=light[n]) for n, group in model.network.flows.items()}
         return replace(model, network=replace(model.network, flows=flows))
 
     other = replace(MODEL, duration=40.0)

@@ -219,7 +219,9 @@ def test_a_fluid_chunk_that_the_machine_stopped_is_no_result(monkeypatch, functi
     monkeypatch.setattr(fluid_batches, function, fails)
     plan = small_sweep(engine="fluid", seeds=(1,))
     chunks = list(plan.chunks())[:2]
-    assert list(fluid_batches.compute_chunks(plan, chunks)) == [(of, MACHINE[0]) for of in chunks]
+    assert list(fluid_batches.compute_chunks(plan, chunks)) == [
+        (chunk, MACHINE[0]) for chunk in chunks
+    ]
 
 
 def test_the_command_says_that_points_are_missing(tmp_path, monkeypatch, capsys):

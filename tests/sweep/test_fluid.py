@@ -101,8 +101,8 @@ def test_longer_steps_once_queues_have_formed_change_little(tmp_path):
     kept = mean_field_grid(deep_sweep().bases[0].network, 40.0)
     factor = (with_longer_steps(kept, deep_sweep().bases[0].network).longer_steps or (0, 0))[1]
     assert factor >= 4
-    for name, of in {"ratio": 5e-3, "queueing_delay_s": 5e-3, "utilisation": 1e-3}.items():
-        np.testing.assert_allclose(numbers[False][name], numbers[True][name], rtol=of)
+    for name, item in {"ratio": 5e-3, "queueing_delay_s": 5e-3, "utilisation": 1e-3}.items():
+        np.testing.assert_allclose(numbers[False][name], numbers[True][name], rtol=item)
 
 
 def test_without_queues_steps_stay_short(tmp_path):
@@ -132,11 +132,11 @@ def test_the_density_model(tmp_path):
 
 def test_a_ladder_of_steps_needs_few_functions():
     places = np.geomspace(0.01, 1.0, 200)
-    below = [fluid_batches.round_to_grid(of, 0.1) for of in places]
-    above = [fluid_batches.round_to_grid(of, 0.1, up=True) for of in places]
+    below = [fluid_batches.round_to_grid(place, 0.1) for place in places]
+    above = [fluid_batches.round_to_grid(place, 0.1, up=True) for place in places]
     assert np.all((below <= places * (1 + 1e-9)) & (above >= places * (1 - 1e-9)))
     assert np.min(below / places) > 2**-0.25 - 1e-9
-    assert len({f"{of:.9g}" for of in below}) < 30
+    assert len({f"{item:.9g}" for item in below}) < 30
 
 
 def test_networks_of_another_structure_are_batches_of_their_own(tmp_path):
@@ -171,7 +171,7 @@ def test_traffic_may_be_swept_and_be_different(tmp_path):
     """Sessions with Pareto on and off times, whose numbers are traced."""
     flows = {"reno": Flows(4, Reno(), base_rtt=0.03), "vegas": Flows(4, Vegas(2, 4), base_rtt=0.03)}
     sessions = OnOff(0.03, 0.07, 400.0, mean_gap=0.5, mean_size=0.1)
-    given = {name: replace(of, traffic=sessions) for name, of in flows.items()}
+    given = {name: replace(group, traffic=sessions) for name, group in flows.items()}
     model = Model(replace(MODEL.network, flows=given), 4.0, 1.0)
     axes = [Numbers("vegas.mean_gap_s", [0.2, 0.5])]
     reached = run(Sweep(model, axes, fine=True), tmp_path / "sweep.zarr")

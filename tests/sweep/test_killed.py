@@ -125,7 +125,7 @@ def workers_of(process):
     """The processes that simulate."""
     try:
         below = psutil.Process(process.pid).children(recursive=True)
-        return [of for of in below if "spawn_main" in " ".join(of.cmdline())]
+        return [item for item in below if "spawn_main" in " ".join(item.cmdline())]
     except psutil.Error:
         return []
 
@@ -150,7 +150,7 @@ def test_a_dead_worker_is_replaced_and_an_interrupted_sweep_goes_on(tmp_path, mo
     [worker] = workers_of(process)
     worker.kill()
     before = chunks_in(path)
-    wait_for(lambda: {of.pid for of in workers_of(process)} - {worker.pid}, process)
+    wait_for(lambda: {item.pid for item in workers_of(process)} - {worker.pid}, process)
     assert before < chunks_after(process, path, 3) < FEW
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=LONGEST)

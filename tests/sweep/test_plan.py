@@ -59,6 +59,6 @@ def test_words_make_no_other_sweep():
 
 
 def test_times_are_the_models_own_or_in_proportion():
-    assert {(of.duration, of.warmup) for of in small_sweep(until=None).bases} == {(20.0, 5.0)}
-    assert {(of.duration, of.warmup) for of in small_sweep(until=8.0).bases} == {(8.0, 2.0)}
-    assert {of.warmup for of in small_sweep(until=8.0, warmup=1.0).bases} == {1.0}
+    assert {(base.duration, base.warmup) for base in small_sweep(until=None).bases} == {(20.0, 5.0)}
+    assert {(base.duration, base.warmup) for base in small_sweep(until=8.0).bases} == {(8.0, 2.0)}
+    assert {base.warmup for base in small_sweep(until=8.0, warmup=1.0).bases} == {1.0}

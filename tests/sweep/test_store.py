@@ -56,7 +56,9 @@ def test_every_number_is_that_of_a_single_run(tmp_path):
     assert (reached.points, reached.done, reached.failed) == (8, 8, 0)
     data = open_sweep(tmp_path / "sweep.zarr")
     place = {ALPHA: 4, "bottleneck.capacity_mbps": 12, "seed": 2}
-    network = with_numbers(MODEL.network, {name: of for name, of in place.items() if "." in name})
+    network = with_numbers(
+        MODEL.network, {name: item for name, item in place.items() if "." in name}
+    )
     own = summarise(simulate_packets(network, 2.0, warmup=0.5, seed=2), network)
     found = data.sel(place)
     np.testing.assert_allclose(found["jain_index"], own["jain_index"], rtol=1e-12)
@@ -65,7 +67,7 @@ def test_every_number_is_that_of_a_single_run(tmp_path):
             for key in numbers.keys() - {"count"}:
                 value = found[key].sel({along: name})
                 np.testing.assert_allclose(value, numbers[key], rtol=1e-12, err_msg=key)
-    rates = {name: of["goodput_mbps"] for name, of in own["classes"].items()}
+    rates = {name: item["goodput_mbps"] for name, item in own["classes"].items()}
     np.testing.assert_allclose(found["ratio"], rates["vegas"] / rates["reno"], rtol=1e-12)
 
 

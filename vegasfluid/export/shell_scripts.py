@@ -82,4 +82,4 @@ def config_files(
         numbered = enumerate(vegas.items(), start=1)
         hosts = {f"{stem}-{number}.{ending}": {name: one} for number, (name, one) in numbered}
     head = "# Written by vegasfluid."
-    return {name: "\n".join([head, *lines_of(of)]) + "\n" for name, of in hosts.items()}
+    return {name: "\n".join([head, *lines_of(host)]) + "\n" for name, host in hosts.items()}

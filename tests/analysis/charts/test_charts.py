@@ -80,14 +80,14 @@ def test_renos_edge_without_averaging_is_the_theorys_table(cwnd, gain):
 
 def test_renos_edge_for_large_windows_is_an_angle():
     """There omega + atan(omega) is a quarter turn, and A = omega sqrt(1 + omega^2)."""
-    omega = brentq(lambda of: of + math.atan(of) - math.pi / 2, 0.1, 2)
+    omega = brentq(lambda x: x + math.atan(x) - math.pi / 2, 0.1, 2)
     assert round(reno_critical_gain(), 4) == 1.1349
     assert reno_critical_gain() == pytest.approx(omega * math.hypot(1, omega), rel=1e-12)
 
 
 @pytest.mark.parametrize("averaging", [1e-3, 0.1, 1.0, 30.0])
 def test_renos_edge_with_averaging_is_an_angle_too(averaging):
-    angle = lambda of: of + math.atan(of) + math.atan(of / averaging) - math.pi / 2  # noqa: E731
+    angle = lambda x: x + math.atan(x) + math.atan(x / averaging) - math.pi / 2  # noqa: E731
     omega = brentq(angle, 1e-9, 2, xtol=1e-15)
     wanted = omega * math.hypot(1, omega) * math.hypot(1, omega / averaging)
     assert reno_critical_gain(averaging=averaging) == pytest.approx(wanted, rel=1e-9)
@@ -211,7 +211,7 @@ def test_with_an_empty_queue_vegas_has_the_edge_of_reno_with_large_windows():
 
 def test_from_this_ratio_on_vegas_is_stable_for_large_gains():
     """There omega + atan(omega) is half a turn; q / C is 0.4421 T."""
-    omega = brentq(lambda of: of + math.atan(of) - math.pi, 1, 3)
+    omega = brentq(lambda x: x + math.atan(x) - math.pi, 1, 3)
     assert pytest.approx(1 / (1 + 1 / math.hypot(1, omega)), rel=1e-12) == STABLE_AT_HIGH_GAIN
     assert round(STABLE_AT_HIGH_GAIN, 5) == 0.69342
 

@@ -39,7 +39,7 @@ OTHER = quantities(
     ("high_prob", "p_high", "", ""),
 )
 K, a, eps, s, low_q, beta, q_0, u, W_low, W_high, p_low, p_high = (
-    of.symbol for of in OTHER.values()
+    item.symbol for item in OTHER.values()
 )
 y, A = C * T + q, C * T + low
 climbing = 1 - phi * b * p * W**2
@@ -167,7 +167,7 @@ def test_vegas_share_is_the_theory_sheets_integral():
     """Int k/q dt / Int dt, dt = (CT + q)(1 + k CT / q^2) dq."""
     time = sp.expand((C * T + q) * (1 + d * C * T / q**2))
     share = forms.vegas_share().expression
-    top_, bottom = (sp.integrate(of, (q, low_q, B)) for of in (sp.expand(time * d / q), time))
+    top_, bottom = (sp.integrate(item, (q, low_q, B)) for item in (sp.expand(time * d / q), time))
     assert sp.simplify(share - top_ / bottom) == 0
 
 
@@ -200,7 +200,7 @@ def test_a_formula_has_a_description(name):
     for text in (formula.description, formula.validity, formula.source):
         assert len(text) > 3
     assert set(formula.arguments) <= set(POINT)
-    assert not formula.expression.free_symbols - {of.symbol for of in formula.known.values()}
+    assert not formula.expression.free_symbols - {item.symbol for item in formula.known.values()}
     assert formula.unit == formula.known[formula.quantity].unit
 
 
@@ -208,7 +208,7 @@ def test_a_formula_has_a_description(name):
 def test_its_text_reads_back(name):
     formula = forms.catalogue()[name]
     left, _, right = formula.text().partition(" = ")
-    names = {str(of.symbol): of.symbol for of in formula.known.values()}
+    names = {str(item.symbol): item.symbol for item in formula.known.values()}
     assert names[left] == formula.lhs
     assert (sp.sympify(right, locals=names) - formula.expression).equals(0)
 
@@ -231,7 +231,7 @@ def test_it_computes_a_number_alike_everywhere(name):
     """NumPy, JAX (also traced arrays) and SymPy's own 30 digits."""
     formula = forms.catalogue()[name]
     point = dict(zip(formula.arguments, values(formula), strict=True))
-    there = {formula.known[of].symbol: sp.Rational(str(value)) for of, value in point.items()}
+    there = {formula.known[item].symbol: sp.Rational(str(value)) for item, value in point.items()}
     exact = float(formula.expression.subs(there).evalf(30))
     assert np.isfinite(exact)
     assert exact > 0
@@ -275,7 +275,7 @@ def test_a_root_of_a_cubic_is_real_and_right():
     z = sp.Symbol("z")
     random = np.random.default_rng(1)
     for _ in range(20):
-        first, second = (sp.Rational(int(of), 16) for of in random.integers(-40, 40, 2))
+        first, second = (sp.Rational(int(item), 16) for item in random.integers(-40, 40, 2))
         # (z^2 + z f + f^2/4 + 1)(z - root): one real root, with P above 0 or not
         cubic = sp.expand((z**2 + first * z + first**2 / 4 + 1) * (z - second))
         depressed = sp.Poly(cubic.subs(z, z - sp.Poly(cubic, z).all_coeffs()[1] / 3), z)

@@ -35,7 +35,7 @@ def drawn_share(buffer: float, path: float, backlog: float) -> tuple[float, floa
         return path + queue - vegas_window_beside(queue, path, backlog)
 
     def queue_at(window: float) -> float:
-        return float(brentq(lambda of: reno(of) - window, backlog, buffer, xtol=1e-13))
+        return float(brentq(lambda x: reno(x) - window, backlog, buffer, xtol=1e-13))
 
     full, options = reno(buffer), {"epsabs": 0, "epsrel": 1e-9, "limit": 200}
     half = full / 2
@@ -45,8 +45,8 @@ def drawn_share(buffer: float, path: float, backlog: float) -> tuple[float, floa
         rtt = path + queue
         return 1 - window / rtt, rtt
 
-    time = quad(lambda of: rate_and_rtt(of)[1], half, full, **options)[0]
-    taken = quad(lambda of: np.prod(rate_and_rtt(of)), half, full, **options)[0]
+    time = quad(lambda x: rate_and_rtt(x)[1], half, full, **options)[0]
+    taken = quad(lambda x: np.prod(rate_and_rtt(x)), half, full, **options)[0]
     return taken / time, queue_at(half)
 
 
@@ -85,8 +85,8 @@ def test_utilisation_of_one_reno_flow():
     assert formula(filling=1.0) == 1.0
     for at in drifts.draws(POINTS, 7, filling=(0.01, 1.0)):
         full = 1 + at["filling"]
-        time = quad(lambda of: max(1.0, of), full / 2, full, points=[1.0])[0]
-        sent = quad(lambda of: of, full / 2, full)[0]
+        time = quad(lambda x: max(1.0, x), full / 2, full, points=[1.0])[0]
+        sent = quad(lambda x: x, full / 2, full)[0]
         assert formula(filling=at["filling"]) == pytest.approx(sent / time, rel=1e-10)
 
 

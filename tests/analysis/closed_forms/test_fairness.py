@@ -177,7 +177,9 @@ def network(number: int) -> dict[str, float]:
     """What the theory sheet takes of a network of Weigle and Feng: propagation only, no spacing."""
     posed = load(MODELS / f"weigle_feng_network{number}.toml").network
     (base_rtt,) = {
-        rtt for name, of in posed.flows.items() for rtt in of.propagation(posed.links_of(name))
+        rtt
+        for name, group in posed.flows.items()
+        for rtt in group.propagation(posed.links_of(name))
     }
     red: Any = posed.link.aqm
     reno, vegas = posed.counts
@@ -240,7 +242,7 @@ def test_ratios_that_the_theory_sheet_simulated_without_losses_of_vegas(alpha, r
     path = {"capacity": 1000.0, "base_rtt": 0.05, "min_thresh": 50.0, "slope": 1e-3}
     flows = {"competitors": 5, "tuned": 5, "loss_constant": SQRT2}
     exact = forms.over_red(forms.fair_alpha_lossless())
-    found = brentq(lambda of: exact(**path, **flows, ratio=of) - (alpha + 1), 0.01, 50.0)
+    found = brentq(lambda x: exact(**path, **flows, ratio=x) - (alpha + 1), 0.01, 50.0)
     assert found == pytest.approx(ratio, rel=2e-3)
 
 

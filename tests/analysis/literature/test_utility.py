@@ -102,7 +102,7 @@ def test_utilities_typed_from_the_sheet(law: CongestionControl, process: str, ty
         (Vegas(), "meanfield"),
         (Vegas(dialect="linux"), "meanfield"),
     ],
-    ids=lambda of: getattr(of, "name", of),
+    ids=lambda x: getattr(x, "name", x),
 )
 def test_a_utility_is_the_integral_of_its_price(law: CongestionControl, process: str) -> None:
     price, utility = price_of(law, process), utility_of(law, process)
@@ -130,7 +130,7 @@ def best_share(
 @pytest.mark.parametrize(
     ("law", "rtts", "exponent"),
     [(Reno(), (0.05, 0.2), 1.0), (Cubic(), (0.1, 0.3), 0.25), (Scalable(), (0.1, 0.2), 1.0)],
-    ids=lambda of: getattr(of, "name", None),
+    ids=lambda x: getattr(x, "name", None),
 )
 def test_two_flows_share_a_link_as_their_utilities_would(
     law: CongestionControl, rtts: tuple[float, float], exponent: float
@@ -170,7 +170,7 @@ def test_two_flows_of_vegas_in_linux_share_by_their_base_rtts() -> None:
         (Vegas(), 100.0, 0.1, 0.0),
         (Vegas(dialect="ns3"), 100.0, 0.1, 0.0),
     ],
-    ids=lambda of: getattr(of, "name", None),
+    ids=lambda x: getattr(x, "name", None),
 )
 def test_rtt_exponents(law: CongestionControl, cwnd: float, rtt: float, exponent: float) -> None:
     assert rtt_exponent(law, cwnd, rtt) == pytest.approx(exponent, abs=1e-12)
@@ -212,8 +212,8 @@ def test_renos_two_utilities_agree_where_losses_are_rare() -> None:
         assert other(rate=cwnd / rtt, rtt=rtt) == pytest.approx(rare / (1 + rare), rel=1e-12)
         assert other(rate=cwnd / rtt, rtt=rtt) < 1
     gained = [
-        of(rate=2e4, rtt=rtt) - of(rate=1e4, rtt=rtt)
-        for of in (utility_of(Reno()), arctan_utility())
+        item(rate=2e4, rtt=rtt) - item(rate=1e4, rtt=rtt)
+        for item in (utility_of(Reno()), arctan_utility())
     ]
     assert gained[1] == pytest.approx(gained[0], rel=price(rate=1e4, rtt=rtt))
     area, _ = quad(lambda rate: other(rate=rate, rtt=rtt), 1.0, 50.0, epsrel=1e-11)

@@ -71,15 +71,15 @@ def drop_prob(network: Network, queue: float) -> float:
 
 
 def marks(network: Network) -> bool:
-    return network.link.aqm.ecn and all(of.ecn for of in network.flows.values())
+    return network.link.aqm.ecn and all(group.ecn for group in network.flows.values())
 
 
 def rates(network: Network, queue: float, process: str) -> dict[str, float]:
     prob, found = drop_prob(network, queue), {}
-    for name, of in network.resolved().flows.items():
+    for name, group in network.resolved().flows.items():
         base = network.base_rtts(name)[0]
         rtt = base + queue / network.link.capacity
-        found[name] = window(of.law, base, rtt, prob, process) / rtt
+        found[name] = window(group.law, base, rtt, prob, process) / rtt
     return found
 
 

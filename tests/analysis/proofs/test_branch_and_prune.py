@@ -31,7 +31,7 @@ class Toggle:
     upper_bound = lower_bound = at
 
     def slopes(self, places: Sequence[arb]) -> arb_mat:
-        x, y = (-2 * self.a * of / (1 + of * of) ** 2 for of in places)
+        x, y = (-2 * self.a * place / (1 + place * place) ** 2 for place in places)
         return arb_mat([[-1, y], [x, -1]])
 
 
@@ -42,7 +42,7 @@ def holds(box: Box, *point: float) -> bool:
 def test_three_known_zeros_are_enclosed_and_no_other_is_left() -> None:
     found = isolate_zeros(Toggle(3.0), ((0.0, 4.0), (0.0, 4.0)))
     low, high = (3 - math.sqrt(5)) / 2, (3 + math.sqrt(5)) / 2
-    (middle,) = [of.real for of in np.roots([1, 0, 1, -3]) if abs(of.imag) < 1e-9]
+    (middle,) = [root.real for root in np.roots([1, 0, 1, -3]) if abs(root.imag) < 1e-9]
     assert found.complete
     assert found.share == 0
     assert len(found.zeros) == 3

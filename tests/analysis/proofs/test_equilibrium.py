@@ -68,7 +68,9 @@ def drawn_and_certified() -> list[tuple[Network, Certificate]]:
 
 def test_drawn_networks_are_a_mix():
     dialects = {network.flows["vegas"].law.dialect for network, _ in drawn_and_certified()}
-    laws = {type(of.law) for network, _ in drawn_and_certified() for of in network.flows.values()}
+    laws = {
+        type(group.law) for network, _ in drawn_and_certified() for group in network.flows.values()
+    }
     assert dialects == {"brakmo", "ns2", "linux"}
     assert laws == {Vegas, Reno, NewReno, Cubic}
     for switch in ("gentle", "wait", "ecn"):
@@ -125,16 +127,16 @@ def moves(network: Network, found: Certificate) -> dict[str, float]:
     tuned = with_alpha(network, float(found.alpha))
     queue = float(found.claims["queue_packets",])
     prob, process, worst = drop_prob(network, queue), found.problem.loss_process, {}
-    for name, of in tuned.resolved().flows.items():
+    for name, group in tuned.resolved().flows.items():
         base = network.base_rtts(name)[0]
         rtt = base + queue / network.link.capacity
         cwnd = float(found.claims["classes", name, "cwnd_packets"])
-        moved = drift(of.law, cwnd, base, rtt, prob, process)
+        moved = drift(group.law, cwnd, base, rtt, prob, process)
         lost = prob * cwnd / rtt
         worst[name] = abs(float(moved.cwnd)) / (lost * cwnd)
-        if isinstance(of.law, Cubic):
+        if isinstance(group.law, Cubic):
             seen = Signals(rtt, cwnd / rtt, lost, WIDE)
-            at = state(of.law, cwnd, base, seen)
+            at = state(group.law, cwnd, base, seen)
             for field in ("k", "elapsed", "squared"):
                 moving = abs(float(getattr(moved, field)))
                 worst[f"{name}.{field}"] = moving / (lost * getattr(at, field))
@@ -160,8 +162,8 @@ def check_drifts(network: Network, found: Certificate) -> None:
     assert float(found.claims["drop_prob",]) == pytest.approx(prob, rel=1e-9)
     kept = 1.0 if marks(network) else 1 - prob
     sent = sum(
-        of.count * float(found.claims["classes", name, "rate_packets_per_s"])
-        for name, of in network.flows.items()
+        group.count * float(found.claims["classes", name, "rate_packets_per_s"])
+        for name, group in network.flows.items()
     )
     assert kept * sent == pytest.approx(network.link.capacity, rel=1e-9)
 
@@ -174,7 +176,7 @@ def test_unfairness_is_as_bounded(number):
 def check_unfairness(network: Network, found: Certificate) -> None:
     problem = found.problem
     alpha, below, above = (
-        float(found.claims[f"alpha{of}_packets",]) for of in ("", "_below", "_above")
+        float(found.claims[f"alpha{item}_packets",]) for item in ("", "_below", "_above")
     )
 
     def log_ratio(at: float) -> float:
@@ -197,7 +199,7 @@ def test_difference_quotients_lie_in_the_enclosed_slope(number):
 def check_slope(found: Certificate) -> None:
     """By the mean value theorem, between the three certified alphas."""
     alpha, below, above = (
-        found.claims[f"alpha{of}_packets",].bounds for of in ("", "_below", "_above")
+        found.claims[f"alpha{item}_packets",].bounds for item in ("", "_below", "_above")
     )
     low, high = found.claims["alpha_packets_per_log_ratio",].bounds
     epsilon = Fraction(found.problem.epsilon)

@@ -88,10 +88,13 @@ def test_slopes_hold_all_difference_quotients(law: CongestionControl) -> None:
     base = sender.group.base_rtt
     random = np.random.default_rng(3)
     for at in draws(5, 11, prob=(1e-4, 1e-2), wait=(0.02, 0.2)):
-        lost, rtt = (arb(of, of / 50) for of in (at["prob"], base + at["wait"]))
+        lost, rtt = (arb(item, item / 50) for item in (at["prob"], base + at["wait"]))
         told = sender.slopes(lost, rtt)
         ends = [
-            [arb(float(of.mid()) * (1 + off)) for of, off in zip((lost, rtt), offs, strict=True)]
+            [
+                arb(float(item.mid()) * (1 + off))
+                for item, off in zip((lost, rtt), offs, strict=True)
+            ]
             for offs in random.uniform(-0.02, 0.02, (2, 2))
         ]
         change = sender.rate(*ends[1]) - sender.rate(*ends[0])

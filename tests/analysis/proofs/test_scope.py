@@ -23,7 +23,7 @@ def with_flows(**given: Any) -> Network:
 
 
 def with_two_links() -> Network:
-    flows = {name: replace(of, path=("a", "b")) for name, of in BASE.flows.items()}
+    flows = {name: replace(group, path=("a", "b")) for name, group in BASE.flows.items()}
     return Network({"a": BASE.link, "b": BASE.link}, flows)
 
 

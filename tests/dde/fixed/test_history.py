@@ -154,10 +154,10 @@ def test_single_components_of_the_past() -> None:
     """Each at its own time, before the start too: as out of the whole state at that time."""
 
     def rhs(t, y, history, args):
-        times, of = jnp.array([t - 0.3, t - 0.9]), np.array([1, 0])
+        times, index = jnp.array([t - 0.3, t - 0.9]), np.array([1, 0])
         whole = history(times)
-        alone = history(times, components=of)
-        return jnp.stack([jnp.cos(t), -y[1], jnp.sum((alone - whole[np.arange(2), of]) ** 2)])
+        alone = history(times, components=index)
+        return jnp.stack([jnp.cos(t), -y[1], jnp.sum((alone - whole[np.arange(2), index]) ** 2)])
 
     found = solve_fixed(
         rhs,

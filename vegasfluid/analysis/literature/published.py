@@ -278,9 +278,11 @@ def red_min_over_n(network: Network, tuned: str, fair_alpha: float) -> Iterator[
     if len(network.links) > 1 or not isinstance(network.link.aqm, Red):
         return
     direction = network.flows[tuned].direction
-    flows = {name: of for name, of in network.flows.items() if of.direction == direction}
-    count = sum(of.count for of in flows.values())
-    others = {of.law.name for name, of in flows.items() if not isinstance(of.law, Reno)} - {"vegas"}
+    flows = {name: group for name, group in network.flows.items() if group.direction == direction}
+    count = sum(group.count for group in flows.values())
+    others = {
+        group.law.name for name, group in flows.items() if not isinstance(group.law, Reno)
+    } - {"vegas"}
     violated = tuple(f"competitor {name}: the rule is for Reno" for name in sorted(others))
     yield PublishedValue(
         f"fair alpha of {tuned}, RED_min / N",
