@@ -76,7 +76,7 @@ def first_answer(programs: Path, folder: Path) -> Used:
     """What the first recommendation takes; it has to reach its goal."""
     folder.mkdir()
     clock, processors = time.perf_counter(), child_seconds()
-    told = done(
+    answer = done(
         programs / "vegasfluid",
         "recommend",
         MODEL,
@@ -85,7 +85,7 @@ def first_answer(programs: Path, folder: Path) -> Used:
         VEGASFLUID_CACHE_DIR=str(folder / "cache"),
     )
     used = Used(time.perf_counter() - clock, child_seconds() - processors)
-    if not json.loads(told)["reached"]:
+    if not json.loads(answer)["reached"]:
         raise RuntimeError(f"{MODEL}: the goal was not reached")
     return used
 

@@ -67,15 +67,15 @@ def spread(count: int) -> list[Any]:
 def sweep(count: int) -> Callable[[], Any]:
     """200 s of networks like network 2."""
     model = base()
-    task, posed = task_for(model), together(spread(count), model)
+    task, stacked = task_for(model), together(spread(count), model)
     compiled = jax.jit(lambda given: ratios(given, task))
-    return lambda: compiled(posed)
+    return lambda: compiled(stacked)
 
 
 def derivative(count: int) -> Callable[[], Any]:
     """Result of a run and its derivative with respect to all parameters of Vegas together."""
     model = base()
-    task, posed = task_for(model), together(spread(count), model)
+    task, stacked = task_for(model), together(spread(count), model)
 
     @jax.jit
     def both(given: Any) -> jax.Array:
@@ -86,7 +86,7 @@ def derivative(count: int) -> Callable[[], Any]:
         value, slope = jax.jvp(lambda x: ratios(x, task), (given,), (push,))
         return jnp.stack([value, slope], axis=1)
 
-    return lambda: both(posed)
+    return lambda: both(stacked)
 
 
 def switched(count: int) -> Callable[[], Any]:

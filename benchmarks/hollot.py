@@ -38,15 +38,15 @@ from vegasfluid.network import Flows, Link, Network
 
 __all__ = [
     "Cycle",
-    "Rest",
+    "EquilibriumPoint",
     "critical_gain",
     "critical_rate",
     "cycle_by_hand",
     "cycles",
+    "equilibrium_point",
     "measure",
     "network_of",
     "phase_margin",
-    "rest",
 ]
 
 FLOWS, CAPACITY, PROPAGATION = 60, 3750.0, 0.2
@@ -64,7 +64,7 @@ DYING = 0.95
 """A queue is stable if its oscillation shrinks below this fraction in a quarter of the run."""
 
 
-class Rest(NamedTuple):
+class EquilibriumPoint(NamedTuple):
     """The fixed point.
 
     Args:
@@ -86,7 +86,7 @@ class Cycle(NamedTuple):
     Args:
         mean: packets.
         swing: from its lowest to its highest, packets.
-        period: from one rise through the mean to the next, s; NaN at rest.
+        period: from one rise through the mean to the next, s; NaN at equilibrium.
         before: the swing a quarter of the run earlier, packets.
     """
 
@@ -96,7 +96,7 @@ class Cycle(NamedTuple):
     before: float
 
 
-def rest(low: float, slope: float) -> Rest:
+def equilibrium_point(low: float, slope: float) -> EquilibriumPoint:
     """Equilibrium: 2 / W^2 = p on the marking curve, with W = (C T + q) / N (mean field)."""
 
     def excess(queue: float) -> float:
@@ -105,7 +105,7 @@ def rest(low: float, slope: float) -> Rest:
 
     queue = root(excess, low, low + SPAN)
     rtt = PROPAGATION + queue / CAPACITY
-    return Rest(queue, rtt * CAPACITY / FLOWS, slope * (queue - low), rtt)
+    return EquilibriumPoint(queue, rtt * CAPACITY / FLOWS, slope * (queue - low), rtt)
 
 
 def gain_on_axis(omega: float, cwnd: float, averaging: float) -> complex:
@@ -120,7 +120,7 @@ def critical_gain(cwnd: float, averaging: float = math.inf) -> float:
     """The largest stable A = N / (q - min_thresh).
 
     Args:
-        cwnd: at rest, packets.
+        cwnd: window at equilibrium, packets.
         averaging: K R, the rate of averaging times the round-trip time.
 
     >>> round(critical_gain(15.4), 3), round(critical_gain(1e9), 4)
@@ -133,14 +133,14 @@ def critical_gain(cwnd: float, averaging: float = math.inf) -> float:
 
 def critical_rate(low: float) -> float:
     """The rate of averaging K up to which the network of slope SLOPE is stable, 1/s."""
-    at = rest(low, SLOPE)
+    at = equilibrium_point(low, SLOPE)
     gain = FLOWS / (at.queue - low)
     return root(lambda rate: critical_gain(at.cwnd, rate * at.rtt) - gain, 0.01, 3.0)
 
 
 def phase_margin(rate: float, low: float) -> float:
     """Of the loop as its authors simplify it, with averaging at `rate` (1/s), degrees."""
-    at = rest(low, SLOPE)
+    at = equilibrium_point(low, SLOPE)
 
     def loop(omega: float) -> complex:
         s = 1j * omega
@@ -158,7 +158,7 @@ def network_of(low: float, slope: float, rate: float) -> Network:
     """The network, with averaging at `rate`, 1/s; without spacing marks come twice as often."""
     weight = -math.expm1(-rate / CAPACITY)
     law = Red(low, low + SPAN, slope * SPAN / 2, weight=weight, wait=False, ecn=True)
-    at = rest(low, slope)
+    at = equilibrium_point(low, slope)
     flows = Flows(FLOWS, Reno(), base_rtt=PROPAGATION, initial_ssthresh=0.9 * at.cwnd)
     return Network(Link(CAPACITY, BUFFER, law), {"reno": flows})
 
@@ -203,7 +203,7 @@ def cycle_by_hand(low: float, slope: float, rate: float, step: float) -> Cycle:
     """The same from the paper's equations, by Euler's method in steps of `step` seconds."""
     count, samples = int(UNTIL / step), round(SAMPLE / step)
     rates, probs = np.zeros(count + 1), np.zeros(count + 1)
-    at = rest(low, slope)
+    at = equilibrium_point(low, slope)
     cwnd, queue, average = 0.9 * at.cwnd, 0.0, 0.0
     queues = []
     for n in range(count):
@@ -242,7 +242,7 @@ def slope_of(gain: float, low: float) -> float:
 
 def add_fixed_point(figures: Figures) -> None:
     """The example: windows of 15.375 packets, 172.5 in the queue."""
-    at, network = rest(LOW, SLOPE), network_of(LOW, SLOPE, 0.05)
+    at, network = equilibrium_point(LOW, SLOPE), network_of(LOW, SLOPE, 0.05)
     found = simulate_fluid(network, UNTIL, warmup=0.9 * UNTIL, options=MISRA_GONG_TOWSLEY)
     cwnd = float(metrics.time_mean(found, "cwnd").mean())
     queue = float(metrics.mean_queue(found)[0])
@@ -259,7 +259,7 @@ def add_boundaries(figures: Figures, parts: np.ndarray) -> None:
     """
     slopes = slope_of(critical_gain(15.9), MIN_THRESH) * parts
     found = cycles(MIN_THRESH, slopes, np.array(QUICK))
-    at = [rest(MIN_THRESH, slope) for slope in slopes]
+    at = [equilibrium_point(MIN_THRESH, slope) for slope in slopes]
     gains = np.array([FLOWS / (item.queue - MIN_THRESH) for item in at])
     critical = np.array([critical_gain(item.cwnd, QUICK * item.rtt) for item in at])
     figures.add("hollot.gain_boundary", abs(boundary(gains / critical, found) - 1), at_most=0.02)

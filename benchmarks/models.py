@@ -58,12 +58,12 @@ def answer(model: str, cache: str) -> Answer | None:
 
 def measure(full: bool) -> Figures:
     """All of them, one after another."""
-    figures, refused = Figures(), 0
+    figures, skipped = Figures(), 0
     with tempfile.TemporaryDirectory() as cache:
         for model in bundled_models():
             first = answer(model, cache)
             if first is not None and first.status == BAD_INPUT:
-                refused += 1
+                skipped += 1
                 continue
             asked = range(3 if full else 1) if first else ()
             warm = [again for _ in asked if (again := answer(model, cache))]
@@ -73,7 +73,7 @@ def measure(full: bool) -> Figures:
                 figures.add(f"{model}.cold_s", first.clock)
                 figures.add(f"{model}.processor_s", best.processors)
                 figures.add(f"{model}.reached", best.reached)
-    figures.add("refused", refused)
+    figures.add("refused", skipped)
     figures.add("busy_processes", os.getloadavg()[0])
     return figures
 

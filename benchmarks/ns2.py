@@ -52,9 +52,9 @@ def add_fluid(figures: Figures, engine: str, record: Engine, rows: list[NS2Row])
     found = {row.name: compare_fluid(row, record) for row in rows}
     for name, difference in found.items():
         figures.add(f"{engine}.{name}.ratio", difference)
-    judged = [row for row in rows if 0.2 <= row.ratio <= 2]
-    plateau = {row.name for row in judged if row.alpha >= PLATEAU}
-    rising = [found[row.name] for row in judged if row.name not in plateau]
+    compared = [row for row in rows if 0.2 <= row.ratio <= 2]
+    plateau = {row.name for row in compared if row.alpha >= PLATEAU}
+    rising = [found[row.name] for row in compared if row.name not in plateau]
     figures.add(f"{engine}.gentle.worst_ratio", worst(rising), at_most=0.07)
     flat = [found[name] for name in plateau]
     figures.add(f"{engine}.gentle.worst_ratio_on_the_plateau", worst(flat), at_most=0.10)
@@ -65,8 +65,8 @@ def add_packets(figures: Figures, rows: list[NS2Row], seeds: tuple[int, ...]) ->
     found = {row.name: compare_packets(row, seeds) for row in rows}
     for name, item in found.items():
         figures.add(f"packets.{name}.ratio", item["ratio"])
-    judged = [found[row.name]["ratio"] for row in rows if 0.2 <= row.ratio <= 2]
-    figures.add("packets.worst_ratio", worst(judged), at_most=0.1)
+    compared = [found[row.name]["ratio"] for row in rows if 0.2 <= row.ratio <= 2]
+    figures.add("packets.worst_ratio", worst(compared), at_most=0.1)
     for key, bound in (("utilisation", 0.01), ("queue", 0.03)):
         figures.add(
             f"packets.worst_{key}", worst([item[key] for item in found.values()]), at_most=bound

@@ -37,7 +37,7 @@ DEFAULTS = {
     "max_window_pkts": 100_000,
     "min_rto_s": 0.2,
 }
-"""The harness's, where a scenario says nothing."""
+"""Defaults of the harness, for keys that a scenario does not have."""
 NO_KIND = ("count", "start_s", "pair")
 """Keys of a flow in which the flows of a class may differ."""
 

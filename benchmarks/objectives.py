@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 import vegasfluid as vf
-from benchmarks.peers import Enough, Judged, Trace
+from benchmarks.peers import Enough, Score, Trace
 from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
 from vegasfluid.tuning.evaluate import Evaluator, make_evaluator
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, Outputs, make_spec, outputs
@@ -78,20 +78,20 @@ class OneParameter:
         ratio = self.job.evaluate_fluid(self.job.with_law(law))["ratio"]
         return math.log(ratio) if ratio > 0 else -WORST
 
-    def judged(self, distance: float) -> Judged:
+    def score(self, distance: float) -> Score:
         """Return the result for a log(ratio)."""
-        return Judged(distance**2, abs(distance) < NEAR)
+        return Score(distance**2, abs(distance) < NEAR)
 
-    def judge(self, x: np.ndarray) -> Judged:
+    def evaluate(self, x: np.ndarray) -> Score:
         """Return the result at log(alpha)."""
-        return self.judged(self.distance(math.exp(x.item())))
+        return self.score(self.distance(math.exp(x.item())))
 
     def by_ours(self, trace: Trace) -> None:
         """Search like `optimise.fluid_alpha`."""
 
         def ratio_at(alpha: float) -> float:
             distance = self.distance(alpha)
-            trace.note(self.judged(distance))
+            trace.note(self.score(distance))
             return math.exp(distance)
 
         guess = guess_alpha(self.job.network, self.job.tuned, 1.0)
@@ -107,7 +107,7 @@ class OneParameter:
         x, distance = self.near(), math.inf
         while abs(distance) >= TOLERANCE:
             (distance,), (slope,) = program.function_of_rates(goal.distances, x)
-            trace.note(self.judged(distance))
+            trace.note(self.score(distance))
             x = x - np.clip(distance / slope, -LONGEST, LONGEST)
 
     def by_root_finder(self, trace: Trace) -> None:
@@ -115,7 +115,7 @@ class OneParameter:
 
         def at(x: float) -> float:
             distance = self.distance(math.exp(x))
-            trace.note(self.judged(distance))
+            trace.note(self.score(distance))
             if abs(distance) < TOLERANCE:
                 raise Enough
             return distance
@@ -148,7 +148,7 @@ class RecordingFluid(DifferentiableFluid):
         count = self.evaluations
         results = super().at(log_values)
         if self.evaluations > count:
-            self.trace.note(self.objective.judged(log_values, results[0]))
+            self.trace.note(self.objective.score(log_values, results[0]))
         return results
 
 
@@ -171,8 +171,10 @@ class FourParameters:
         self.bounds = self.problem.bounds
         self.delay = -math.inf
         """Logarithm of our delay (s), the goal of other minimisers."""
-        self.posed, task = make_spec(network, self.parameters, until, self.job.settings.warmup)
-        self.plain = jax.jit(lambda x, posed: outputs(x, posed, task)[0])
+        self.fluid_parameters, task = make_spec(
+            network, self.parameters, until, self.job.settings.warmup
+        )
+        self.plain = jax.jit(lambda x, fluid_parameters: outputs(x, fluid_parameters, task)[0])
 
     def near(self) -> np.ndarray:
         """Return our initial guess of the parameters' logarithms; (parameter,)."""
@@ -188,21 +190,21 @@ class FourParameters:
             max(-margin - FEASIBLE, 0.0) for margin in margins
         )
 
-    def judged(self, x: np.ndarray, run: Outputs) -> Judged:
+    def score(self, x: np.ndarray, run: Outputs) -> Score:
         """Return the result of a run: log(delay), with a penalty for violated constraints."""
         delay = float(run.queueing_delay)
         if not (np.isfinite(run.goodput).all() and np.min(run.goodput) > 0 and delay > 0):
-            return Judged(WORST, good=False, allowed=False)
+            return Score(WORST, good=False, allowed=False)
         violation = self.over(x, run)
         near_delay = math.log(delay) <= self.delay + CLOSE
-        return Judged(
+        return Score(
             math.log(delay) + WEIGHT * violation, near_delay and violation == 0, violation == 0
         )
 
-    def judge(self, x: np.ndarray) -> Judged:
+    def evaluate(self, x: np.ndarray) -> Score:
         """Return the result at logarithms of parameters, from a run without derivatives."""
-        run: Any = jax.tree.map(np.asarray, self.plain(jnp.asarray(x), self.posed))
-        return self.judged(x, run)
+        run: Any = jax.tree.map(np.asarray, self.plain(jnp.asarray(x), self.fluid_parameters))
+        return self.score(x, run)
 
     def solved(self, trace: Trace) -> np.ndarray:
         """Return the parameters' logarithms that `recommend --tune-queue` finds in the fluid."""

@@ -53,8 +53,8 @@ def true_base_rtt(row: NS2Row) -> float:
 def ratio(row: NS2Row, part: float) -> float:
     """The fluid's ratio, started gently, with a base RTT of `part` times the true one."""
     model = model_of(row._replace(initial_ssthresh=GENTLE))
-    believed = {TUNED: part * true_base_rtt(row)} if part < 1 else None
-    recording = record_fluid(model.network, model.duration, DEFAULT_SAMPLES, base_rtt=believed)
+    base_rtts = {TUNED: part * true_base_rtt(row)} if part < 1 else None
+    recording = record_fluid(model.network, model.duration, DEFAULT_SAMPLES, base_rtt=base_rtts)
     return summary(recording, TUNED, model.warmup)["ratio"]
 
 

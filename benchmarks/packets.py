@@ -48,7 +48,7 @@ def best_of(task: Callable[[], float], repeats: int) -> float:
 
 
 def prepared(network: Network, until: float) -> tuple[float, Callable[[], float]]:
-    """Data packets that the links have sent in a run, and a task that tells its CPU seconds."""
+    """Data packets that the links have sent in a run, and a task that reports its CPU seconds."""
     begin = initial_state(network, 1)
     times, kernel = np.array([0.0, until / 4, until]), compiled(begin.rules)
     with executed(network, begin, times, kernel) as sim:  # compiles, and counts

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy import optimize
 
-__all__ = ["PEERS", "SEED", "Enough", "Judged", "Spent", "Trace", "optuna_is_there", "spent_by"]
+__all__ = ["PEERS", "SEED", "Enough", "Score", "Spent", "Trace", "optuna_is_there", "spent_by"]
 
 SEED = 1
 """Seed of the random minimisers."""
@@ -26,7 +26,7 @@ class Enough(Exception):
     """Raised by the objective to end a minimiser."""
 
 
-class Judged(NamedTuple):
+class Score(NamedTuple):
     """Result of an evaluation of the objective.
 
     Args:
@@ -45,18 +45,18 @@ class Trace:
     """An objective that records its evaluations and CPU seconds.
 
     Args:
-        judge: objective of a vector of parameters.
+        evaluate: objective of a vector of parameters.
         most: number of evaluations that ends the search.
         until_good: whether the first point that reaches the goal ends the search.
-        judged: results so far.
+        scores: results so far.
         seconds: CPU seconds from the start to each result.
         begin: process time at the start, s.
     """
 
-    judge: Callable[[Vector], Judged]
+    evaluate: Callable[[Vector], Score]
     most: int = sys.maxsize
     until_good: bool = False
-    judged: list[Judged] = field(default_factory=list)
+    scores: list[Score] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     begin: float = field(default_factory=time.process_time)
 
@@ -66,31 +66,31 @@ class Trace:
         Raises:
             Enough: if the search is to end.
         """
-        judged = self.judge(np.atleast_1d(np.asarray(x, float)))
-        self.note(judged)
-        return judged.loss
+        score = self.evaluate(np.atleast_1d(np.asarray(x, float)))
+        self.note(score)
+        return score.loss
 
-    def note(self, judged: Judged) -> None:
+    def note(self, score: Score) -> None:
         """Record the result of an evaluation.
 
         Raises:
             Enough: if the search is to end.
         """
-        self.judged.append(judged)
+        self.scores.append(score)
         self.seconds.append(time.process_time() - self.begin)
-        if len(self.judged) >= self.most or (self.until_good and judged.good):
+        if len(self.scores) >= self.most or (self.until_good and score.good):
             raise Enough
 
     def restart(self) -> None:
         """Delete all results and start counting."""
-        self.judged.clear()
+        self.scores.clear()
         self.seconds.clear()
         self.begin = time.process_time()
 
     @property
     def first_good(self) -> int | None:
         """Index of the first evaluation that reaches the goal, or None."""
-        return next((n for n, judged in enumerate(self.judged) if judged.good), None)
+        return next((n for n, score in enumerate(self.scores) if score.good), None)
 
 
 class Spent(NamedTuple):
@@ -135,8 +135,8 @@ def spent_by(search: Callable[[Trace], object], trace: Trace) -> Spent:
         ended = False
     total, first = time.process_time() - trace.begin, trace.first_good
     effort = (math.nan, math.nan) if first is None else (first + 1, trace.seconds[first])
-    least = min((judged.loss for judged in trace.judged if judged.allowed), default=math.nan)
-    return Spent(*effort, len(trace.judged), total, least, ended)
+    least = min((score.loss for score in trace.scores if score.allowed), default=math.nan)
+    return Spent(*effort, len(trace.scores), total, least, ended)
 
 
 def nelder_mead(trace: Trace, bounds: Bounds, start: Vector) -> object:

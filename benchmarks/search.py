@@ -119,7 +119,7 @@ def add_one_knob(figures: Figures, number: int, most: int) -> None:
 
     def trace(name: str) -> Trace:
         is_tpe = name == "tpe"
-        return Trace(objective.judge, TRIALS if is_tpe else most, until_good=is_tpe)
+        return Trace(objective.evaluate, TRIALS if is_tpe else most, until_good=is_tpe)
 
     methods = {
         "ours": objective.by_ours,
@@ -142,11 +142,11 @@ def add_one_knob(figures: Figures, number: int, most: int) -> None:
 def add_four_knobs(figures: Figures, name: str, rtt: float, most: int) -> None:
     """Add all searches with four parameters on a small network."""
     objective = FourParameters(small(rtt), 60.0)
-    objective.judge(objective.start)  # compiles
-    best = objective.solved(Trace(objective.judge))
+    objective.evaluate(objective.start)  # compiles
+    best = objective.solved(Trace(objective.evaluate))
     objective.delay = objective.problem.log_delay(best)[0]
-    ours = spent_by(objective.solved, Trace(objective.judge))
-    peers = by_peers(objective, lambda name: Trace(objective.judge, most, until_good=True))
+    ours = spent_by(objective.solved, Trace(objective.evaluate))
+    peers = by_peers(objective, lambda name: Trace(objective.evaluate, most, until_good=True))
     add_spent(figures, f"{name}.ours", ours)
     for each, spent in peers.items():
         add_spent(figures, f"{name}.{each}", spent)

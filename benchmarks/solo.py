@@ -119,16 +119,16 @@ def begins_of(time: np.ndarray, cwnd: np.ndarray) -> np.ndarray:
 def reno_over_red(network: Network) -> tuple[float, float]:
     """Queue and window, packets, of many Reno flows that lose packets independently."""
     link, flows = network.link, network.flows["reno"]
-    law, held = link.aqm, link.capacity * network.base_rtts("reno")[0]
+    law, in_flight = link.aqm, link.capacity * network.base_rtts("reno")[0]
     assert isinstance(law, Red)
     spacing, slope = 2 / 3, float(law.max_drop) / float(law.max_thresh - law.min_thresh)
 
     def excess(queue: float) -> float:
-        cwnd = (held + queue) / flows.count
+        cwnd = (in_flight + queue) / flows.count
         return spacing * slope * (queue - law.min_thresh) - IID**2 / cwnd**2
 
     queue = root(excess, float(law.min_thresh), float(law.max_thresh))
-    return queue, (held + queue) / flows.count
+    return queue, (in_flight + queue) / flows.count
 
 
 RENO = Network(
@@ -170,7 +170,7 @@ VEGAS = Network(
 )
 
 
-class Rest(NamedTuple):
+class Means(NamedTuple):
     """Means of a run of one class.
 
     Args:
@@ -188,12 +188,12 @@ class Rest(NamedTuple):
     rtt: float
 
 
-def rest(data: xr.Dataset, warmup: float) -> Rest:
+def means_of(data: xr.Dataset, warmup: float) -> Means:
     """The means of a run."""
     link = (metrics.utilisation, metrics.mean_queue, metrics.drop_share)
     utilisation, queue, drops = (float(item(data, warmup)[0]) for item in link)
     cwnd, rtt = (float(metrics.time_mean(data, name, warmup).mean()) for name in ("cwnd", "rtt"))
-    return Rest(utilisation, queue, cwnd, drops, rtt)
+    return Means(utilisation, queue, cwnd, drops, rtt)
 
 
 def add_teeth(figures: Figures, until: float) -> None:
@@ -224,7 +224,7 @@ def add_differences(figures: Figures, name: str, found: Tooth, wanted: Tooth, ag
 def add_reno(figures: Figures, engines: dict[str, Engine], until: float) -> None:
     """Many Reno flows under RED: the plain balance against its root, the models against packets."""
     queue, cwnd = reno_over_red(RENO)
-    plain = rest(simulate_fluid(RENO, until, options=BALANCE), until / 4)
+    plain = means_of(simulate_fluid(RENO, until, options=BALANCE), until / 4)
     figures.add("solo.reno.red.queue.theory", abs(plain.queue / queue - 1), at_most=0.01)
     figures.add("solo.reno.red.cwnd.theory", abs(plain.cwnd / cwnd - 1), at_most=0.01)
     add_rests(figures, "reno.red", RENO, engines, until, 0.05)
@@ -232,7 +232,7 @@ def add_reno(figures: Figures, engines: dict[str, Engine], until: float) -> None
 
 def add_cubic(figures: Figures, engines: dict[str, Engine], until: float) -> None:
     """Many CUBIC flows under RED: W = 1.300 (R / p)^(3/4), and in the Reno-friendly region."""
-    plain = rest(simulate_fluid(CUBIC, until, options=BALANCE), until / 4)
+    plain = means_of(simulate_fluid(CUBIC, until, options=BALANCE), until / 4)
     wanted = POOJARY_SHARMA * (plain.rtt / plain.drops) ** 0.75
     figures.add("solo.cubic.red.cwnd.theory", abs(plain.cwnd / wanted - 1), at_most=0.02)
     add_rests(figures, "cubic.red", CUBIC, engines, until, 0.05)
@@ -244,10 +244,10 @@ def add_vegas(figures: Figures, engines: dict[str, Engine], until: float) -> Non
 
     The target is wide because the equilibrium in this band depends on the initial condition.
     """
-    held = VEGAS.link.capacity * VEGAS.base_rtts("vegas")[0]
+    in_flight = VEGAS.link.capacity * VEGAS.base_rtts("vegas")[0]
     flows, law = VEGAS.flows["vegas"], cast(Vegas, VEGAS.flows["vegas"].law)
-    means = rest(simulate_fluid(VEGAS, until), until / 4)
-    own = (means.cwnd - held / flows.count) * means.rtt / VEGAS.base_rtts("vegas")[0]
+    means = means_of(simulate_fluid(VEGAS, until), until / 4)
+    own = (means.cwnd - in_flight / flows.count) * means.rtt / VEGAS.base_rtts("vegas")[0]
     low, high = cast(float, law.alpha), cast(float, law.beta)
     figures.add("solo.vegas.backlog", own, at_least=low, at_most=high + 1)
     add_rests(figures, "vegas.droptail", VEGAS, engines, until, 0.1)
@@ -262,9 +262,9 @@ def add_rests(
     at_most: float,
 ) -> None:
     """Add differences of the models from the packet simulator; loss ratios have no target."""
-    packets = rest(simulate_packets(network, until), until / 4)
+    packets = means_of(simulate_packets(network, until), until / 4)
     for engine, simulate in engines.items():
-        found = rest(simulate(network, until), until / 4)
+        found = means_of(simulate(network, until), until / 4)
         for key in ("utilisation", "queue", "cwnd", "rtt"):
             difference = abs(getattr(found, key) / getattr(packets, key) - 1)
             figures.add(f"solo.{name}.{key}.{engine}", difference, at_most=at_most)

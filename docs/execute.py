@@ -1,4 +1,4 @@
-"""Run notebooks as a stranger would, and hold what they show to the house's rules.
+"""Run notebooks from top to bottom, and check their output against the project's rules.
 
     python docs/execute.py --into docs/notebooks notebooks/01_two_flows_one_queue.ipynb ...
 

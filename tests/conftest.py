@@ -135,5 +135,5 @@ def reference() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def every_run_is_conserved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test makes or loses a packet: every run of the packet simulator is held to that."""
+    """Every run of the packet simulator is checked for conservation of packets."""
     monkeypatch.setattr(simulate, "executed", with_all_checks(simulate.executed))

@@ -1,4 +1,4 @@
-"""Where fluid and packets stand side by side and differ, it is said, with reason and advice."""
+"""Where the fluid model and packets differ, a message gives the reason and advice."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ def test_engines_that_agree_say_nothing() -> None:
 
 def test_a_ratio_that_differs_by_a_quarter_is_reported_once_for_two_classes() -> None:
     """The two numbers, the likely reason, and whom to believe."""
-    (said,) = compare(network(), seen(4.75), seen(0.8))
-    assert "vegas: a flow gets 4.75 times" in said
-    assert "0.8 times in the packet simulator" in said
-    assert "base RTT" in said
-    assert said.endswith("Trust the packet simulator.")
+    (reason_given,) = compare(network(), seen(4.75), seen(0.8))
+    assert "vegas: a flow gets 4.75 times" in reason_given
+    assert "0.8 times in the packet simulator" in reason_given
+    assert "base RTT" in reason_given
+    assert reason_given.endswith("Trust the packet simulator.")
     assert compare(network(), seen(1.24), seen(1.0)) == []
     assert len(compare(network(), seen(1.26), seen(1.0))) == 1
 
 
 def test_a_queue_that_differs_by_half_is_reported() -> None:
-    (said,) = compare(network(), seen(queue=80.0), seen(queue=50.0))
+    (reason_given,) = compare(network(), seen(queue=80.0), seen(queue=50.0))
     assert (
-        "the mean queue is 80 packets in the fluid model, but 50 in the packet simulator." in said
+        "the mean queue is 80 packets in the fluid model, but 50 in the packet simulator."
+        in reason_given
     )
     assert compare(network(), seen(queue=74.0), seen(queue=50.0)) == []
     assert compare(network(), seen(queue=0.9), seen(queue=0.1)) == []
@@ -52,24 +53,24 @@ def test_a_queue_that_differs_by_half_is_reported() -> None:
     ],
 )
 def test_the_reason_follows_from_the_network(case: Network, more, reason: str) -> None:
-    (said,) = compare(case, seen(2.0), seen(1.0, **more))
-    assert reason in said
+    (reason_given,) = compare(case, seen(2.0), seen(1.0, **more))
+    assert reason in reason_given
 
 
 def test_over_drop_tail_single_packets_decide_or_phases() -> None:
-    (said,) = compare(network(aqm=DropTail()), seen(2.0), seen(1.0))
-    assert "the order of single packets" in said
-    (said,) = compare(network(aqm=DropTail(), send_overhead=0.0), seen(2.0), seen(1.0))
-    assert "phases of the flows decide" in said
-    assert "Trust neither" in said
+    (reason_given,) = compare(network(aqm=DropTail()), seen(2.0), seen(1.0))
+    assert "the order of single packets" in reason_given
+    (reason_given,) = compare(network(aqm=DropTail(), send_overhead=0.0), seen(2.0), seen(1.0))
+    assert "phases of the flows decide" in reason_given
+    assert "Trust neither" in reason_given
 
 
 def test_starved_classes_and_timeouts_without_losses_are_reported() -> None:
-    (said,) = compare(network(), seen(0.04), seen(0.045))
-    assert said.startswith("vegas starves: a flow gets 0.04 times")
+    (reason_given,) = compare(network(), seen(0.04), seen(0.045))
+    assert reason_given.startswith("vegas starves: a flow gets 0.04 times")
     more = {"timeouts": {"reno": 12.0, "vegas": 0.0}, "lost": {"reno": 0.0, "vegas": 0.0}}
-    (said,) = compare(network(), seen(**more), seen())
-    assert said.startswith("reno: the fluid model has 12 timeouts although nothing is lost")
+    (reason_given,) = compare(network(), seen(**more), seen())
+    assert reason_given.startswith("reno: the fluid model has 12 timeouts although nothing is lost")
 
 
 def test_what_a_document_shows() -> None:

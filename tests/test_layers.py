@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: layers, sizes, names and docstrings."""
+"""The project's rules that a test can check: layers, sizes, names and docstrings."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_jain_index_of_k_equal_flows_among_n():
 
 
 def test_utilisation_is_the_work_that_was_done(run):
-    """Packets worth 80 come a second, and what is to be sent falls by 1 a second: 81 of 100."""
+    """Work of 80 packets/s arrives, and the work to be sent falls by 1 packet/s: 81 of 100."""
     assert float(metrics.utilisation(run)[0]) == pytest.approx(0.81)
 
 

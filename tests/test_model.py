@@ -37,6 +37,6 @@ def test_models_are_values() -> None:
     ],
 )
 def test_invalid_times_are_rejected(times: dict[str, float], line: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         Model(NETWORK, **times)  # type: ignore[arg-type]
-    assert str(refused.value) == line
+    assert str(error.value) == line

@@ -57,9 +57,9 @@ def test_the_spread_of_windows_is_that_between_flows_and_within(run):
     values = 10 * TIMES[:, None] + np.arange(5)
     flows = {name: values.copy() for name in CLASS_VARIABLES} | {CWND_VARIANCE: 0 * values + 2.0}
     links = {name: 100 * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
-    told = make_trajectory(Recording(NETWORK, TIMES, flows, links), {})
-    np.testing.assert_allclose(told["cwnd_spread"], np.tile(np.sqrt(between**2 + 2), (3, 1)))
-    assert CWND_VARIANCE not in told
+    data = make_trajectory(Recording(NETWORK, TIMES, flows, links), {})
+    np.testing.assert_allclose(data["cwnd_spread"], np.tile(np.sqrt(between**2 + 2), (3, 1)))
+    assert CWND_VARIANCE not in data
 
 
 def test_labels(run):

@@ -57,13 +57,13 @@ def versions() -> dict[str, str]:
 
 def licence(found: Distribution) -> str:
     """The licence as metadata tell it: an SPDX expression, or else their words for it."""
-    told = found.metadata
-    if expression := told.get("License-Expression"):
+    metadata = found.metadata
+    if expression := metadata.get("License-Expression"):
         return expression
     trove = [
-        line.split(" :: ")[-1] for line in told.get_all("Classifier") or [] if "License" in line
+        line.split(" :: ")[-1] for line in metadata.get_all("Classifier") or [] if "License" in line
     ]
-    text = (told.get("License") or "").strip()
+    text = (metadata.get("License") or "").strip()
     if text and "\n" not in text and len(text) <= 40:
         return text
     return ", ".join(trove) or text.partition("\n")[0] or "not told"

@@ -258,7 +258,7 @@ def _check(whose: str, name: str, value: Any, limits: tuple[Limit, ...]) -> None
     if isinstance(value, tuple):
         for part in value:
             if isinstance(part, NO_NUMBERS) or getattr(part, "ndim", 0):
-                raise InvalidInput(whose, name, "a list of numbers", Words(f"with {part!r}"))
+                raise InvalidInput(whose, name, "a list of numbers", Words(f"a list with {part!r}"))
             _check(whose, name, part, limits)
     elif is_concrete(value):
         if not _is_finite(value):

@@ -77,8 +77,8 @@ LINK_VARIABLES = {
     "forced": Variable("packets dropped above the range of chance since the start", "packets"),
     "full": Variable("packets dropped at a full buffer since the start", "packets"),
     "marked": Variable("packets marked since the start", "packets"),
-    "work": Variable("admitted since the start, in data packets' worth", "packets"),
-    "backlog": Variable("still to be sent, in data packets' worth", "packets"),
+    "work": Variable("work admitted since the start, in sizes of a data packet", "packets"),
+    "backlog": Variable("work still to be sent, in sizes of a data packet", "packets"),
     "waited": Variable("waiting time of all packets since the start", "packets s"),
     "capacity": Variable("packets that the link sends", "packets/s"),
 }

@@ -57,7 +57,7 @@ def fault(answer: Answer) -> str:
 
 
 def refusal_fault(answer: Answer) -> str:
-    """What is wrong with a refusal: its last line says why, and lines before it are warnings."""
+    """What is wrong with an error message: its last line gives the reason, others are warnings."""
     if answer.command[0] == "check" and "--json" in answer.command:
         return check_fault(answer.output)
     lines = answer.errors.splitlines()

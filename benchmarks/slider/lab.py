@@ -139,9 +139,9 @@ def started(server: subprocess.Popen[bytes], folder: Path, token: str, log: Path
                 ask(f"{lab.url}api/status", token, "GET")
                 return lab
         time.sleep(BETWEEN)
-    said = Lab("", token, log).last_lines()
+    log_lines = Lab("", token, log).last_lines()
     why = "did not answer in time" if server.poll() is None else f"ended with {server.returncode}"
-    raise LabFailed(f"JupyterLab {why}. {said}")
+    raise LabFailed(f"JupyterLab {why}. {log_lines}")
 
 
 def ask(url: str, token: str, method: str) -> None:

@@ -125,9 +125,9 @@ def writing() -> Iterator[list[float]]:
 
 def add_fluid(figures: Figures, full: bool) -> None:
     """Points a minute of a whole sweep of network 2, 200 s each, its store included."""
-    zones, alphas = FULL if full else QUICK
+    dead_bands, alphas = FULL if full else QUICK
     axes = [
-        Numbers(BAND, range(zones)),
+        Numbers(BAND, range(dead_bands)),
         Numbers(ALPHA, np.round(np.linspace(5, 500, alphas))),
     ]
     sweep = Sweep(base(), axes)

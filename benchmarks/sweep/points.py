@@ -50,21 +50,23 @@ class Point(NamedTuple):
 
     Args:
         alpha: packets.
-        zone: beta - alpha, packets.
+        dead_band: beta - alpha, packets.
         count: flows of each class.
         threshold: RED's thresholds, in units of network 2's.
     """
 
     alpha: float
-    zone: float
+    dead_band: float
     count: int
     threshold: float
 
 
 def points() -> list[Point]:
     """All of them."""
-    alphas, zones = np.round(np.geomspace(5, 500, 25)), np.arange(20.0)
-    return [Point(*item) for item in product(alphas.tolist(), zones.tolist(), COUNTS, THRESHOLDS)]
+    alphas, dead_bands = np.round(np.geomspace(5, 500, 25)), np.arange(20.0)
+    return [
+        Point(*item) for item in product(alphas.tolist(), dead_bands.tolist(), COUNTS, THRESHOLDS)
+    ]
 
 
 def base() -> Model:
@@ -76,7 +78,7 @@ def network_at(point: Point, model: Model) -> Network:
     """The network of a point."""
     network = model.network
     law = cast(Vegas, network.flows["vegas"].law)
-    law = replace(law, alpha=point.alpha, beta=point.alpha + point.zone)
+    law = replace(law, alpha=point.alpha, beta=point.alpha + point.dead_band)
     flows = {name: replace(group, count=point.count) for name, group in network.flows.items()}
     flows["vegas"] = replace(flows["vegas"], law=law)
     red = cast(Red, network.link.aqm)

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.harness import Figures, run
 from benchmarks.tuning.competitors import rivals
-from benchmarks.tuning.evaluation import Judgement, judge_alone
+from benchmarks.tuning.evaluation import Evaluation, evaluate_alone
 from benchmarks.tuning.networks import untuned
 from vegasfluid.parallel import processors
 
@@ -36,24 +36,24 @@ NEAR = (0.8, 1.25)
 """Ratios on ns-2 that all networks should have."""
 
 
-def add_case(figures: Figures, name: str, judgement: Judgement) -> None:
+def add_case(figures: Figures, name: str, evaluation: Evaluation) -> None:
     """Add one network, without what ns-2 lacks (it has no Scalable TCP like ours)."""
-    low, high = judgement.found.after.packets.interval
+    low, high = evaluation.found.after.packets.interval
     values = {
-        "alpha": judgement.found.after.law.alpha,
-        "beta": judgement.found.after.law.beta,
-        "fluid_alpha": judgement.found.optimum.alpha,
-        "ns2_ratio": judgement.ns2.ratio,
-        "ns2_log_error": judgement.ns2.error,
-        "ns2_runs": judgement.ns2.runs,
-        "ns2_ratio_defaults": judgement.ns2_defaults,
-        "ns2_ratio_red_min": judgement.ns2_red_min,
-        "packets_ratio": judgement.found.after.packets.ratio,
+        "alpha": evaluation.found.after.law.alpha,
+        "beta": evaluation.found.after.law.beta,
+        "fluid_alpha": evaluation.found.optimum.alpha,
+        "ns2_ratio": evaluation.ns2.ratio,
+        "ns2_log_error": evaluation.ns2.error,
+        "ns2_runs": evaluation.ns2.runs,
+        "ns2_ratio_defaults": evaluation.ns2_defaults,
+        "ns2_ratio_red_min": evaluation.ns2_red_min,
+        "packets_ratio": evaluation.found.after.packets.ratio,
         "packets_low": low,
         "packets_high": high,
-        "packets_ratio_fresh": judgement.fresh,
-        "reached": judgement.found.reached,
-        "seconds": judgement.seconds,
+        "packets_ratio_fresh": evaluation.fresh,
+        "reached": evaluation.found.reached,
+        "seconds": evaluation.seconds,
     }
     for key, value in values.items():
         if not math.isnan(value):
@@ -68,30 +68,32 @@ def share_within(ratios: list[float], bounds: tuple[float, float]) -> float:
     )
 
 
-def summary(figures: Figures, found: dict[str, Judgement]) -> None:
+def summary(figures: Figures, found: dict[str, Evaluation]) -> None:
     """Add the fractions of fair networks by method, and the networks that are not fair."""
     methods = {
-        "recommended": ([judgement.ns2.ratio for judgement in found.values()], 0.9, 1.0),
-        "red_min_over_n": ([judgement.ns2_red_min for judgement in found.values()], None, None),
-        "defaults": ([judgement.ns2_defaults for judgement in found.values()], None, None),
+        "recommended": ([evaluation.ns2.ratio for evaluation in found.values()], 0.9, 1.0),
+        "red_min_over_n": ([evaluation.ns2_red_min for evaluation in found.values()], None, None),
+        "defaults": ([evaluation.ns2_defaults for evaluation in found.values()], None, None),
     }
     for method, (ratios, most, every) in methods.items():
         figures.add(f"ns2.{method}.within_10_percent", share_within(ratios, CLOSE), at_least=most)
         figures.add(f"ns2.{method}.within_25_percent", share_within(ratios, NEAR), at_least=every)
-    where_reached = [judgement.ns2.ratio for judgement in found.values() if judgement.found.reached]
+    where_reached = [
+        evaluation.ns2.ratio for evaluation in found.values() if evaluation.found.reached
+    ]
     figures.add("ns2.where_reached.within_10_percent", share_within(where_reached, CLOSE))
     figures.add("ns2.where_reached.within_25_percent", share_within(where_reached, NEAR))
-    covers = float(np.mean([judgement.covers for judgement in found.values()]))
+    covers = float(np.mean([evaluation.covers for evaluation in found.values()]))
     figures.add("packets.interval_holds_goal", covers, at_least=0.9)
-    agrees = float(np.mean([judgement.agrees for judgement in found.values()]))
+    agrees = float(np.mean([evaluation.agrees for evaluation in found.values()]))
     figures.add("packets.interval_meets_that_of_fresh_seeds", agrees, at_least=0.9)
     figures.add(
-        "reached", float(np.mean([judgement.found.reached for judgement in found.values()]))
+        "reached", float(np.mean([evaluation.found.reached for evaluation in found.values()]))
     )
-    for name, judgement in found.items():
-        if not CLOSE[0] <= judgement.ns2.ratio <= CLOSE[1]:
-            missed = f"missed.{name}" + ("" if judgement.found.reached else ".not_reached")
-            figures.add(missed, judgement.ns2.ratio)
+    for name, evaluation in found.items():
+        if not CLOSE[0] <= evaluation.ns2.ratio <= CLOSE[1]:
+            missed = f"missed.{name}" + ("" if evaluation.found.reached else ".not_reached")
+            figures.add(missed, evaluation.ns2.ratio)
 
 
 def measure(full: bool) -> Figures:
@@ -100,10 +102,12 @@ def measure(full: bool) -> Figures:
     cases = design + (rivals() if full else [])
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processors(), spawn) as pool:
-        found = dict(zip((case.name for case in cases), pool.map(judge_alone, cases), strict=True))
+        found = dict(
+            zip((case.name for case in cases), pool.map(evaluate_alone, cases), strict=True)
+        )
     figures = Figures()
-    for name, judgement in found.items():
-        add_case(figures, name, judgement)
+    for name, evaluation in found.items():
+        add_case(figures, name, evaluation)
     summary(figures, {case.name: found[case.name] for case in design})
     return figures
 

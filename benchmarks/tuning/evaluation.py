@@ -20,7 +20,7 @@ from vegasfluid.tuning import Recommendation, recommend
 from vegasfluid.tuning.measurement import measure
 from vegasfluid.tuning.parameters import whole_if_needed, with_alpha
 
-__all__ = ["Judgement", "judge", "judge_alone"]
+__all__ = ["Evaluation", "evaluate", "evaluate_alone"]
 
 EQUAL = 1.0
 """Ratio that is the goal."""
@@ -38,7 +38,7 @@ MOST_FRESH = 4e7
 """Largest number of packets of all runs with these seeds for one network."""
 
 
-class Judgement(NamedTuple):
+class Evaluation(NamedTuple):
     """A recommendation and its evaluation.
 
     Args:
@@ -93,7 +93,7 @@ def runs_on_ns2(case: Untuned, spread: float) -> int:
     return max(FEWEST_ON_NS2, math.ceil(runs))
 
 
-def judge(case: Untuned) -> Judgement:
+def evaluate(case: Untuned) -> Evaluation:
     """Return a recommendation for a network with its evaluation."""
     begin = time.perf_counter()
     recommendation = recommend(case.network, TUNED, until=case.until, warmup=case.warmup)
@@ -112,17 +112,17 @@ def judge(case: Untuned) -> Judgement:
         defaults = ratio_on_ns2(case, default_law(case), seeds)
         red_min = ratio_on_ns2(case, red_min_over_n(case), seeds)
     agrees = low <= fresh_high and fresh_low <= high
-    return Judgement(
+    return Evaluation(
         recommendation, seconds, on_ns2, defaults.ratio, red_min.ratio, fresh.ratio, agrees
     )
 
 
-def judge_alone(case: Untuned) -> Judgement:
+def evaluate_alone(case: Untuned) -> Evaluation:
     """Return the evaluation of one network, and clear compiled programs afterwards."""
     keep_compiled_equations()
-    judgement = kept(case.name, lambda: judge(case))
+    evaluation = kept(case.name, lambda: evaluate(case))
     jax.clear_caches()
-    text = f"{judgement.ns2.ratio:.3f} on ns-2, {judgement.ns2_red_min:.3f} by RED_min / N, "
-    text += f"{judgement.ns2_defaults:.3f} by defaults, reached {judgement.found.reached}"
+    text = f"{evaluation.ns2.ratio:.3f} on ns-2, {evaluation.ns2_red_min:.3f} by RED_min / N, "
+    text += f"{evaluation.ns2_defaults:.3f} by defaults, reached {evaluation.found.reached}"
     print(f"{case.name}: {text}", file=sys.stderr, flush=True)
-    return judgement
+    return evaluation

@@ -31,7 +31,7 @@ LONG = 25
 class Benchmark(NamedTuple):
     """Description of a benchmark, from the docstring of its module."""
 
-    says: str
+    summary: str
     """What it measures, in a line."""
     how: str
     """How it measures that, and what its figures mean, as Markdown."""
@@ -45,9 +45,9 @@ def benchmarks() -> dict[str, Benchmark]:
         source = path.read_text()
         if re.search(r"^from benchmarks\.harness import .*\brun\b", source, re.M):
             name = path.parent.name if path.stem == "__main__" else path.stem
-            says, *how = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")
+            summary, *how = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")
             text = [part for part in how if not part.startswith("    python -m")]
-            descriptions[name] = Benchmark(" ".join(says.split()), "\n\n".join(text))
+            descriptions[name] = Benchmark(" ".join(summary.split()), "\n\n".join(text))
     return descriptions
 
 
@@ -129,12 +129,12 @@ def overview() -> str:
 def everything() -> str:
     """All benchmarks' results as Markdown, and the commands of benchmarks without results."""
     parts, absent = ["## Overview", overview()], []
-    for name, (says, how) in benchmarks().items():
+    for name, (summary, how) in benchmarks().items():
         results = document(name)
         if results is None:
-            absent.append(f"| `python -m benchmarks.{name}` | {says} |")
+            absent.append(f"| `python -m benchmarks.{name}` | {summary} |")
             continue
-        parts += [f"(benchmark-{name})=\n## {name}", says]
+        parts += [f"(benchmark-{name})=\n## {name}", summary]
         if how:
             parts.append(folded("How it is measured", how))
         parts.append(whole_table(name, results))

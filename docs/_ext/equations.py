@@ -151,7 +151,9 @@ def seen(regime: Mapping[str, Any]) -> tuple[Signals, dict[Any, Any]]:
     return Signals(rtt, window / rtt, nothing, FAR), {rtt: regime.get("rtt", NUMBERS["rtt"])}
 
 
-def posed(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Any, Any, Any, dict]:
+def symbolic(
+    kind: type[CongestionControl], regime: Mapping[str, Any]
+) -> tuple[Any, Any, Any, dict]:
     """A congestion control, its state and its signals in symbols, and numbers for these.
 
     Args:
@@ -176,7 +178,7 @@ def growth(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Ra
         its expression (unit of the field per second). The second list is empty where it equals the
         first.
     """
-    law, state, feedback, witness = posed(kind, regime)
+    law, state, feedback, witness = symbolic(kind, regime)
     single = rates(law.growth(state, feedback), witness)
     if kind.drift is CongestionControl.drift:
         return single, []
@@ -189,7 +191,7 @@ def estimate(kind: type[Any], regime: Mapping[str, Any]) -> Any:
 
     None for a class that estimates none. `regime` has numbers by name, a point inside the branch.
     """
-    law, state, feedback, witness = posed(kind, regime)
+    law, state, feedback, witness = symbolic(kind, regime)
     law = getattr(law, "plain", law)
     if not hasattr(law, "backlog"):
         return None
@@ -246,7 +248,7 @@ def after_a_loss(kind: type[CongestionControl], regime: Mapping[str, Any]) -> Ra
     Returns:
         LaTeX of each field and the expression of its value after the loss, in its unit.
     """
-    law, state, feedback, witness = posed(kind, regime)
+    law, state, feedback, witness = symbolic(kind, regime)
     left = law.after_loss(state, feedback)
     return [
         (sp.latex(notation(name)), tidy(branch_at(value, witness).expression))
@@ -261,7 +263,7 @@ def loss_factors(kind: type[CongestionControl], regime: Mapping[str, Any]) -> di
     `regime` has numbers by name, a point inside the branch. The factors have no unit; their keys
     are the loss processes "iid" and "periodic", without those whose factor is 1.
     """
-    law, state, _, witness = posed(kind, regime)
+    law, state, _, witness = symbolic(kind, regime)
     found = {
         process: tidy(branch_at(sp.sympify(law.loss_factor(process, state)), witness).expression)
         for process in ("iid", "periodic")

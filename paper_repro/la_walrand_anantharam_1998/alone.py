@@ -62,9 +62,9 @@ def jobs() -> Mapping[str, Job]:
     networks = {
         "grow": single("vegas", USUAL, doubles=False),
         "shrink": single("vegas", USUAL, BACKED_UP, doubles=False),
-        "rest/88": single("vegas", SHORT),
-        "rest/134": single("vegas", USUAL),
-        "rest/484": single("vegas", LONG),
+        "steady/88": single("vegas", SHORT),
+        "steady/134": single("vegas", USUAL),
+        "steady/484": single("vegas", LONG),
     }
     runs: dict[str, Job] = {}
     for name, network in networks.items():
@@ -100,7 +100,7 @@ def backlogs(record: RecordedRun, network: vf.Network) -> np.ndarray:
 def note_steps(evidence: Evidence, results: Results) -> None:
     """Record the steps of the window per round trip, and a single connection's equilibrium."""
     grow, shrink = records(results, "grow")[0], records(results, "shrink")[0]
-    settled = {trip: records(results, f"rest/{trip}")[0] for trip in (88, 134, 484)}
+    settled = {trip: records(results, f"steady/{trip}")[0] for trip in (88, 134, 484)}
     windows = settled[134].cwnd[settled[134].within(SETTLED, UNTIL), 0]
     measures = {
         "steps": [

@@ -1,4 +1,4 @@
-"""The designed networks: that they fill their space, are valid, and are held against by rule."""
+"""The generated networks cover their space evenly, are valid, and are compared by one rule."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def test_the_same_networks_every_time() -> None:
 
 
 def test_queues_dialects_and_competitors_are_combined_evenly() -> None:
-    met = Counter(
+    counts = Counter(
         (case.red, vegas_of(case).dialect, "cubic" in case.network.flows) for case in designed()
     )
-    assert {met[True, name, cubic] for name in DIALECTS for cubic in (True, False)} == {6}
-    assert {met[False, name, cubic] for name in DIALECTS for cubic in (True, False)} == {3}
+    assert {counts[True, name, cubic] for name in DIALECTS for cubic in (True, False)} == {6}
+    assert {counts[False, name, cubic] for name in DIALECTS for cubic in (True, False)} == {3}
     quick = Counter((case.red, "cubic" in case.network.flows) for case in designed()[::3])
     assert quick == {(True, True): 8, (True, False): 8, (False, True): 4, (False, False): 4}
     recoveries = Counter(
@@ -171,7 +171,7 @@ def some() -> dict[str, dict[str, float]]:
     ],
 )
 def test_many_flows_under_red(record, which: slice, some: dict[str, dict[str, float]]) -> None:
-    """The goals of the whole design, held on a part of it: 5 percent in V/R, 3 in the queue.
+    """The goals of the whole design, checked on a part of it: 5 percent in V/R, 3 in the queue.
 
     Of the density every second one, those without number 41, a minute of CUBIC's many cells.
     """

@@ -1,4 +1,4 @@
-"""Each closed form against the solver of rest; samples of them against long runs and packets."""
+"""Each closed form against the equilibrium solver; samples against long runs and packets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def misses(rows: list[Row]) -> list[str]:
     return figures_of(rows).missed()
 
 
-def told(block: Block) -> set[str]:
+def formula_names(block: Block) -> set[str]:
     return {relation.formula.name for relation in block.relations if relation.formula is not None}
 
 
@@ -66,12 +66,12 @@ def test_no_block_is_left_out() -> None:
 
 def test_no_closed_form_is_left_out() -> None:
     """Every formula of the catalogue stands in the table."""
-    listed = set().union(*map(told, block_of_name().values()))
+    listed = set().union(*map(formula_names, block_of_name().values()))
     assert set(closed_forms.catalogue()) - listed == set()
 
 
 def test_the_page_tells_a_miss() -> None:
-    """A formula that is wrong by 2 % is told in bold."""
+    """A formula that is wrong by 2 % is shown in bold."""
     (row, *_) = block_of_name()["linux"].rows(False, ("solver",))
     found = row.comparisons["solver"]
     wrong = Row(row.relation, {"solver": found._replace(formula=1.02 * found.formula)})

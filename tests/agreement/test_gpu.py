@@ -1,4 +1,4 @@
-"""The same numbers on a GPU as on the CPU; what has no GPU says so."""
+"""The same numbers on a GPU as on the CPU; without a GPU the tests are skipped."""
 
 from __future__ import annotations
 

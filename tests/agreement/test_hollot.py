@@ -1,4 +1,4 @@
-"""Misra, Gong and Towsley's model at Hollot's example: at rest, on the boundary, and beyond it."""
+"""Misra, Gong and Towsley's model at Hollot's example: equilibrium, boundary, limit cycle."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_phase_margins_of_the_simplified_loop(rate: float, margin: float) -> Non
 
 
 def test_the_equilibrium_of_the_example() -> None:
-    at = hollot.rest(LOW, SLOPE)
+    at = hollot.equilibrium_point(LOW, SLOPE)
     assert at.cwnd == pytest.approx(15.375, rel=1e-9)
     assert at.queue == pytest.approx(172.5, rel=1e-9)
     assert at.prob == pytest.approx(0.00846, abs=5e-6)
@@ -64,7 +64,7 @@ def test_another_closure_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_gains_that_theory_tried() -> None:
-    """A = 1.067, 1.203: the queue comes to rest; 1.305, 1.407: it does not (section 4b)."""
+    """A = 1.067, 1.203: the queue converges; 1.305, 1.407: it does not (section 4b)."""
     gains = (1.067, 1.203, 1.305, 1.407)
     slopes = np.array([hollot.slope_of(gain, MIN_THRESH) for gain in gains])
     found = hollot.cycles(MIN_THRESH, slopes, np.array(QUICK))
@@ -73,6 +73,6 @@ def test_gains_that_theory_tried() -> None:
 
 
 def test_a_boundary_beyond_the_values_is_none() -> None:
-    rests, goes_on = Cycle(1.0, 0.1, 1.0, 1.0), Cycle(1.0, 1.0, 1.0, 1.0)
-    for found in ([rests, rests], [goes_on, goes_on]):
+    converges, goes_on = Cycle(1.0, 0.1, 1.0, 1.0), Cycle(1.0, 1.0, 1.0, 1.0)
+    for found in ([converges, converges], [goes_on, goes_on]):
         assert math.isnan(hollot.boundary(np.array([1.0, 2.0]), found))

@@ -42,7 +42,8 @@ def beside_idle_reno(run: dict[str, Any]) -> dict[str, Any]:
 
 
 ONE_MORE = pytest.mark.xfail(
-    strict=True, reason="46 and 47 packets are both at rest at (16, 18): the kernel has 46, ours 47"
+    strict=True,
+    reason="46 and 47 packets are both equilibria for (16, 18): the kernel has 46, ours 47",
 )
 
 

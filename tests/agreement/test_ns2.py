@@ -1,10 +1,10 @@
 """Both simulators against ns-2.35, which this project did not write.
 
 The rows are runs of ns-2 on Weigle and Feng's networks 2-4 with data one way
-(`ns2_one_way.csv`); `benchmarks.agreement` prints every difference. With a gentle start (initial
-ssthresh 64) slow start does not overshoot, so that both simulators can be held to the rows; with
-the overshoot, ns-2's Vegas learns a false base RTT, which the packet rules of the dialect `ns2`
-reproduce and of which the fluid is told (`test_overshoot.py`).
+(`ns2_one_way.csv`); `benchmarks.agreement` prints every difference. With an initial ssthresh of 64
+slow start does not overshoot, so that both simulators can be compared with the rows; with the
+overshoot, ns-2's Vegas learns a false base RTT, which the packet rules of the dialect `ns2`
+reproduce and that the fluid takes as a base RTT override (`test_overshoot.py`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def test_the_false_base_rtt_after_an_overshoot() -> None:
 
 def bound(row: NS2Row) -> float:
     """7 percent where the ratio is from 0.2 to 2, 10 on the plateau of large alpha: 10.005 at most,
-    where steps twice as long had told 9.992.
+    where steps twice as long had given 9.992.
     """
     if not 0.2 <= row.ratio <= 2:
         return 0.15

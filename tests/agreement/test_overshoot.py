@@ -18,8 +18,8 @@ def test_one_false_base_rtt_tells_all_alphas_of_network_4() -> None:
     with_false = [math.expm1(value) for value in differences(rows, part).values()]
     assert max(with_true) > 0.5
     assert max(map(abs, with_false)) < 0.1
-    believed = 1e3 * part * true_base_rtt(rows[0])
-    assert believed == pytest.approx(12, abs=4)  # ms; what ns-2's windows and round trips imply
+    base_rtt_ms = 1e3 * part * true_base_rtt(rows[0])
+    assert base_rtt_ms == pytest.approx(12, abs=4)  # ms; what ns-2's windows and round trips imply
 
 
 def test_the_true_one_is_that_of_the_papers() -> None:

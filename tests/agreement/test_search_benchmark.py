@@ -10,31 +10,31 @@ import pytest
 
 from benchmarks.harness import Figures
 from benchmarks.objectives import FAIR, WEIGHT, FourParameters, small
-from benchmarks.peers import PEERS, Enough, Judged, Spent, Trace, optuna_is_there, spent_by
+from benchmarks.peers import PEERS, Enough, Score, Spent, Trace, optuna_is_there, spent_by
 from benchmarks.search import add_comparison
 from vegasfluid.tuning.fluid_gradients import Outputs
 
 BOUNDS = [(-5.0, 5.0)]
 
 
-def bowl(x: np.ndarray) -> Judged:
+def bowl(x: np.ndarray) -> Score:
     loss = float((x - 2.0) @ (x - 2.0))
-    return Judged(loss, good=loss < 1e-4, allowed=bool(x[0] > 1.9))
+    return Score(loss, good=loss < 1e-4, allowed=bool(x[0] > 1.9))
 
 
-def walk(points: list[float]):
+def visit(points: list[float]):
     return lambda trace: [trace(np.array([x])) for x in points]
 
 
 def test_evaluations_are_counted_to_the_first_that_will_do():
-    spent = spent_by(walk([0.0, 1.5, 2.005, 1.0, 2.0]), Trace(bowl))
+    spent = spent_by(visit([0.0, 1.5, 2.005, 1.0, 2.0]), Trace(bowl))
     assert (spent.evaluations, spent.all_evaluations, spent.ended) == (3, 5, True)
     assert 0 <= spent.cpu_s <= spent.all_cpu_s
     assert spent.least == 0.0
 
 
 def test_a_search_that_never_was_there_is_nan():
-    spent = spent_by(walk([0.0, 1.0, 1.8]), Trace(bowl))
+    spent = spent_by(visit([0.0, 1.0, 1.8]), Trace(bowl))
     assert math.isnan(spent.evaluations)
     assert math.isnan(spent.cpu_s)
     assert math.isnan(spent.least)  # nothing was allowed
@@ -43,7 +43,7 @@ def test_a_search_that_never_was_there_is_nan():
 
 @pytest.mark.parametrize(("trace", "made"), [(Trace(bowl, 2), 2), (Trace(bowl, 9, True), 4)])
 def test_a_search_is_ended(trace, made):
-    spent = spent_by(walk([0.0, 1.0, 1.5, 2.0, 3.0]), trace)
+    spent = spent_by(visit([0.0, 1.0, 1.5, 2.0, 3.0]), trace)
     assert (spent.all_evaluations, spent.ended) == (made, False)
     with pytest.raises(Enough):
         trace(np.array([2.0]))
@@ -88,14 +88,14 @@ def test_what_is_broken_costs():
     objective = FourParameters(small(0.02), 60.0)
     objective.delay = math.log(0.02)
 
-    def judged(vegas: float, utilisation: float, max_thresh: float) -> Judged:
+    def score(vegas: float, utilisation: float, max_thresh: float) -> Score:
         x = np.log([5.0, 10.0, max_thresh - 10.0, 0.1])
-        return objective.judged(x, Outputs(np.array([100.0, vegas]), 0.02, 0.01, utilisation))
+        return objective.score(x, Outputs(np.array([100.0, vegas]), 0.02, 0.01, utilisation))
 
-    assert judged(100.0, 1.0, 50.0) == (math.log(0.02), True, True)
-    unfair = judged(110.0, 1.0, 50.0)
+    assert score(100.0, 1.0, 50.0) == (math.log(0.02), True, True)
+    unfair = score(110.0, 1.0, 50.0)
     assert unfair.loss == pytest.approx(math.log(0.02) + WEIGHT * (math.log(1.1) - FAIR))
-    for broken in (unfair, judged(100.0, 0.9, 50.0), judged(100.0, 1.0, 151.0)):
-        assert not broken.good
-        assert not broken.allowed
-    assert not judged(math.nan, 1.0, 50.0).allowed
+    for violated in (unfair, score(100.0, 0.9, 50.0), score(100.0, 1.0, 151.0)):
+        assert not violated.good
+        assert not violated.allowed
+    assert not score(math.nan, 1.0, 50.0).allowed

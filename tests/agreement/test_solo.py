@@ -13,7 +13,7 @@ KNOWN = {
 }
 """Of one CUBIC flow the mean forgets the clock only in part: its period, within 3 percent of
 theory's, is 16 to 17.4 percent shorter than that of packets, and its window up to 7 percent off
-theory's. (Steps that were too long had told periods nearer to those of packets.)"""
+theory's. (Steps that were too long had given periods nearer to those of packets.)"""
 
 
 @pytest.mark.study
@@ -26,14 +26,14 @@ def test_laws_alone() -> None:
 
 
 def test_the_equilibrium_of_many_reno_flows_with_red_agrees_with_theory() -> None:
-    found = solo.rest(simulate_fluid(solo.RENO, 100.0, options=solo.BALANCE), 50.0)
+    found = solo.means_of(simulate_fluid(solo.RENO, 100.0, options=solo.BALANCE), 50.0)
     queue, cwnd = solo.reno_over_red(solo.RENO)
     assert found.queue == pytest.approx(queue, rel=0.01)
     assert found.cwnd == pytest.approx(cwnd, rel=0.01)
 
 
 def test_many_cubics_under_red_have_the_window_of_theory() -> None:
-    found = solo.rest(simulate_fluid(solo.CUBIC, 200.0, options=solo.BALANCE), 50.0)
+    found = solo.means_of(simulate_fluid(solo.CUBIC, 200.0, options=solo.BALANCE), 50.0)
     expected = solo.POOJARY_SHARMA * (found.rtt / found.drops) ** 0.75
     assert found.cwnd == pytest.approx(expected, rel=0.02)
 

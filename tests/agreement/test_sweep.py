@@ -1,4 +1,4 @@
-"""The sweep of benchmarks: its points are networks, and a batch says what single runs say."""
+"""The sweep of benchmarks: its points are networks; batches give the results of single runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vegasfluid import Red, Vegas
 def test_there_are_ten_thousand_points() -> None:
     every = points()
     assert len(every) == len(set(every)) == 10_000
-    assert min(point.zone for point in every) == 0.0
+    assert min(point.dead_band for point in every) == 0.0
 
 
 def test_a_point_is_a_network() -> None:

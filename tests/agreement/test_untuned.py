@@ -58,7 +58,7 @@ def test_queues_and_round_trip_times_are_mixed():
 @pytest.mark.study
 @pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed (Debian: ns2)")
 def test_ns2_and_the_packet_simulator_agree_on_one_of_them():
-    """The shortest with RED: its ratio is told apart from what other alphas give."""
+    """The shortest with RED: its ratio differs measurably from that of other alphas."""
     case = min(
         (item for item in untuned() if isinstance(item.network.link.aqm, Red)),
         key=lambda item: item.until * item.network.link.capacity,

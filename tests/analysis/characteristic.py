@@ -170,15 +170,15 @@ def characteristic(equilibrium: Equilibrium) -> Expression:
             the queue stands at a limit.
     """
     check_covered(equilibrium)
-    noticed = link_drop_prob(equilibrium)
+    drop_prob = link_drop_prob(equilibrium)
     dropped = {item: link_drop_prob(equilibrium, item) for item in ("drop_prob", "forced_prob")}
-    balance, denominators = sp.Matrix([[s, 0], [0, 1]]), [noticed.denominator]
+    balance, denominators = sp.Matrix([[s, 0], [0, 1]]), [drop_prob.denominator]
     for group in flow_groups(equilibrium):
         reduction, lost = sp.zeros(1, 2), dropped[group.drop_field]
         if group.window_limited:
             response = group_response(group, equilibrium)
             capacity = equilibrium.network.link.capacity
-            reduction = rate_reduction(group, response, noticed.gradient, capacity)
+            reduction = rate_reduction(group, response, drop_prob.gradient, capacity)
             denominators.append(response.denominator)
         admitted = (1 - lost.value) * reduction + group.rate * lost.gradient
         balance += group.count * sp.Matrix.vstack(admitted, reduction)

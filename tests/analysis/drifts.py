@@ -29,7 +29,7 @@ def draws(number: int, seed: int, **spans: tuple[float, float]) -> Iterator[dict
 
 
 def seen(window: Any, rtt: float, prob: float, process: str = "meanfield") -> Signals:
-    """What a sender sees at rest."""
+    """What a sender observes at equilibrium."""
     rate = window / rtt
     return Signals(rtt, rate, prob * rate, FAR, loss_process=process)
 
@@ -42,7 +42,7 @@ def zero_of(drift: Any, low: float = 1e-3, high: float = 1e9) -> float:
 def window(
     law: CongestionControl, rtt: float, prob: float, process: str, low: float = 1e-3
 ) -> float:
-    """The window at rest of a law whose state is a window."""
+    """The equilibrium window of a congestion control whose state is a window."""
 
     def drift(cwnd: float) -> float:
         return float(law.drift(Window(cwnd, 0.0), seen(cwnd, rtt, prob, process)).cwnd)
@@ -58,7 +58,7 @@ def vegas_window(
     process: str = "meanfield",
     low: float = 3.0,
 ) -> float:
-    """The window at rest of a Vegas whose base RTT is true."""
+    """The equilibrium window of Vegas with the true base RTT."""
 
     def drift(cwnd: float) -> float:
         state = VegasWindow(np.float64(cwnd), np.float64(0), np.float64(base_rtt), np.float64(0))
@@ -68,7 +68,7 @@ def vegas_window(
 
 
 def cubic_window(law: Cubic, rtt: float, prob: float, process: str) -> float:
-    """CUBIC's window where all of its states are at rest."""
+    """CUBIC's window where none of its states changes."""
 
     def drift(logs: Any) -> Any:
         cwnd, k, elapsed, squared = np.exp(logs)

@@ -1,4 +1,4 @@
-"""All rests of a network, and the proof that there is no other."""
+"""All equilibria of a network, and the proof that there are no others."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def box_of(system: MonotoneNetwork) -> Box:
     return tuple(system.bounds)
 
 
-def excess_at(rest: Equilibrium) -> list[float]:
-    """What the reduced equations leave at a rest of the very equations, packets/s."""
-    system = monotone_network(rest.network, rest.options)
-    places = system.occupancies(rest.values.queue, rest.values.drop_prob)
+def excess_at(point: Equilibrium) -> list[float]:
+    """Residuals of the reduced equations at an equilibrium of the full ones, packets/s."""
+    system = monotone_network(point.network, point.options)
+    places = system.occupancies(point.values.queue, point.values.drop_prob)
     return [float(item) for item in system.at([arb(place) for place in places])]
 
 
@@ -98,28 +98,28 @@ def test_the_example_has_exactly_three_equilibria(three: Equilibria) -> None:
     assert three.summary == "3 found, proven to be all"
     assert three.count_is_odd
     assert sorted(three.indices) == [-1, 1, 1]
-    by_link = [np.round(rest.values.queue, 2).tolist() for rest in three.isolated]
+    by_link = [np.round(point.values.queue, 2).tolist() for point in three.isolated]
     assert by_link[:2] == [[154.49, 0.0, 153.82], [0.0, 58.38, 0.0]]
     assert by_link[2] == [48.88, 28.47, 47.67]
     assert three.indices[2] == -1
 
 
 def test_in_two_of_them_reno_or_vegas_has_the_better_part(three: Equilibria) -> None:
-    rates = [[rest.mean(name, "goodput") for name in ("reno", "left")] for rest in three.isolated]
+    rates = [[point.mean(name, "goodput") for name in ("reno", "left")] for point in three.isolated]
     assert rates[0][0] > 1.5 * rates[0][1]
     assert rates[1][1] > 4 * rates[1][0]
-    for rest in three.isolated:
-        assert np.allclose(excess_at(rest), 0, atol=1e-8)
+    for point in three.isolated:
+        assert np.allclose(excess_at(point), 0, atol=1e-8)
 
 
-def growth(rest: Equilibrium) -> float:
+def growth(point: Equilibrium) -> float:
     """The real part of the rightmost root, 1/s."""
-    return float(rightmost_roots(linearise(rest).closed_loop)[0].real)
+    return float(rightmost_roots(linearise(point).closed_loop)[0].real)
 
 
 def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
     """By the linear delay system, to which the sign of det(-F') is unknown."""
-    first, second, third = (growth(rest) for rest in three.isolated)
+    first, second, third = (growth(point) for point in three.isolated)
     assert first < 0
     assert second < 0
     assert third > 0.5
@@ -134,10 +134,10 @@ def test_a_search_does_not_end_at_the_one_that_sweeps_over_the_queues_leave(
 
 
 def test_the_delay_equations_leave_it_at_the_rate_of_its_rightmost_root(three: Equilibria) -> None:
-    """Packets go over two full links to a third: what comes there is told by two looks back."""
-    rest = three.isolated[2]
-    (rate,) = growth_rate(*disturbed([rest], 8.0, 1e-7))
-    assert rate == pytest.approx(growth(rest), rel=0.02)
+    """Packets go over two full links to a third: the arrivals there have two delays."""
+    point = three.isolated[2]
+    (rate,) = growth_rate(*disturbed([point], 8.0, 1e-7))
+    assert rate == pytest.approx(growth(point), rel=0.02)
 
 
 @pytest.mark.slow
@@ -148,9 +148,9 @@ def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> No
     assert not found.complete
     for box in found.proven_only:
         near = [
-            rest
-            for rest in three.isolated
-            if np.allclose(rest.values.queue, [sum(side) / 2 for side in box], atol=1e-6)
+            point
+            for point in three.isolated
+            if np.allclose(point.values.queue, [sum(side) / 2 for side in box], atol=1e-6)
         ]
         assert len(near) == 1
 
@@ -213,7 +213,7 @@ def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "options", "says"),
+    ("network", "options", "message"),
     [
         (
             RENO,
@@ -251,11 +251,11 @@ def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
     ],
 )
 def test_what_the_proof_does_not_cover_is_rejected(
-    network: Network, options: FluidOptions, says: str
+    network: Network, options: FluidOptions, message: str
 ) -> None:
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         all_equilibria(network, options)
-    assert str(refused.value).startswith(says)
+    assert str(error.value).startswith(message)
 
 
 def test_invalid_initial_guesses_are_rejected() -> None:

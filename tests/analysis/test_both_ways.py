@@ -24,21 +24,21 @@ def simulated(network: Network) -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def rest() -> Equilibrium:
+def point() -> Equilibrium:
     return equilibrium(NETWORK)
 
 
 @pytest.mark.slow
-def test_a_run_converges_to_that_equilibrium_while_both_directions_are_equal(rest) -> None:
+def test_a_run_converges_to_that_equilibrium_while_both_directions_are_equal(point) -> None:
     run = simulated(NETWORK)
-    for name, found in (("queue", rest.values.queue), ("cwnd", rest.values.cwnd)):
+    for name, found in (("queue", point.values.queue), ("cwnd", point.values.cwnd)):
         np.testing.assert_allclose(run[name][-1], found, rtol=2e-5)
     acks_and_data = 1000.0 * 1500 / 1540 / 10
-    np.testing.assert_allclose(rest.values.goodput, acks_and_data, rtol=1e-3)
+    np.testing.assert_allclose(point.values.goodput, acks_and_data, rtol=1e-3)
 
 
-def test_their_difference_grows_at_the_rate_of_the_rightmost_root(rest) -> None:
-    root = stability(rest).rightmost_root
+def test_their_difference_grows_at_the_rate_of_the_rightmost_root(point) -> None:
+    root = stability(point).rightmost_root
     assert root.real > 0
     other = replace(FORWARD, initial_ssthresh=5.0 * (1 + 1e-10))
     run = simulated(Network(LINK, NETWORK.flows | {"forward": other}))

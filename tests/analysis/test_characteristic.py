@@ -88,10 +88,10 @@ def points() -> np.ndarray:
     return random.uniform(-3, 5, 15) + 1j * random.uniform(-20, 20, 15)
 
 
-def ratios(rest: Any) -> np.ndarray:
+def ratios(point: Any) -> np.ndarray:
     """The determinant of the equations' own Jacobians over SymPy's function."""
-    function = sp.lambdify(s, characteristic(rest))
-    closed = linearise(rest).closed_loop
+    function = sp.lambdify(s, characteristic(point))
+    closed = linearise(point).closed_loop
     return np.array([np.linalg.det(closed.characteristic(at)) / function(at) for at in points()])
 
 
@@ -116,11 +116,11 @@ def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
 @pytest.mark.unoptimised
 def test_friendly_cubic_has_two_states_that_nothing_hears_of():
     """K and the mean square of ages then follow the losses, and die at the rate of these."""
-    rest = mixed(2000.0, far=0.02)
-    assert linearise(rest).closed_loop.state_matrix.shape == (7, 7)
-    cwnd, rtt = rest.mean("cubic", "cwnd"), rest.mean("cubic", "rtt")
-    losses = rest.values.drop_prob[0] * cwnd / rtt
-    assert ratios(rest) * (points() + losses) ** 2 == pytest.approx(1.0, rel=1e-9)
+    point = mixed(2000.0, far=0.02)
+    assert linearise(point).closed_loop.state_matrix.shape == (7, 7)
+    cwnd, rtt = point.mean("cubic", "cwnd"), point.mean("cubic", "rtt")
+    losses = point.values.drop_prob[0] * cwnd / rtt
+    assert ratios(point) * (points() + losses) ** 2 == pytest.approx(1.0, rel=1e-9)
 
 
 def test_jax_and_sympy_agree_for_queues_that_measure_arrivals():
@@ -238,7 +238,7 @@ def test_the_response_of_a_window_is_that_of_jax(name, process, late):
 
 
 def test_renos_response_is_that_of_the_theory():
-    """At rest p W^2 = 2."""
+    """At equilibrium p W^2 = 2."""
     wanted = (1 - LATE) / (C * R**2) + W**2 / (2 * R) * P * LATE
     wanted /= s + (1 + LATE) / (R * W)
     found = law_response(Reno()).transfer.subs(p, 2 / W**2)
@@ -248,12 +248,12 @@ def test_renos_response_is_that_of_the_theory():
 @pytest.mark.parametrize(("dialect", "cut"), [("brakmo", "1/2"), ("ns2", "1/4")])
 @pytest.mark.parametrize("late", [True, False])
 def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
-    """For the law's share of climbing flows f(d), with slope -G at rest, where f = b p W^2."""
+    """For Vegas's recovering fraction f(d), with slope -G at equilibrium, where f = b p W^2."""
     law, cut = Vegas(alpha=20, beta=30, dialect=dialect), sp.Rational(cut)
     d = sp.Symbol("d", positive=True)
-    climbing = branch_at(law.recovering_fraction(d), {d: 18}).expression
+    recovering = branch_at(law.recovering_fraction(d), {d: 18}).expression
     backlog = W * (R - T) / R
-    f, gain = (item.subs(d, backlog) for item in (climbing, -climbing.diff(d)))
+    f, gain = (item.subs(d, backlog) for item in (recovering, -recovering.diff(d)))
     seen = LATE if late else 1
     wanted = f * (1 - LATE) / (C * R**2) + gain / R * W * T / (R**2 * C) * seen
     wanted += cut * W**2 / R * P * LATE
@@ -270,11 +270,11 @@ def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
 
 def test_the_form_for_one_class_of_reno_is_that_of_the_theory():
     """The sheet's sum, by hand from the network's numbers, times what stands before it."""
-    rest = reno(True)
-    (group,) = flow_groups(rest)
+    point = reno(True)
+    (group,) = flow_groups(point)
     cwnd, rtt, prob = (group.values[name] for name in ("cwnd", "rtt", "drop_prob"))
     rate, slope = -np.log1p(-MARKS.weight) * 1000, 2 * MARKS.max_drop / 100
-    function = sp.lambdify(s, characteristic(rest))
+    function = sp.lambdify(s, characteristic(point))
     for at in points():
         late, own = np.exp(-at * rtt), at + (1 + np.exp(-at * rtt)) / (rtt * cwnd)
         answer = (1 - late) / (1000 * rtt**2)
@@ -335,25 +335,25 @@ def test_a_queue_discipline_that_measures_arrivals_responds_to_them():
 
 
 def test_unsupported_equilibria_are_rejected():
-    rest = reno(True)
-    link = rest.network.link
+    point = reno(True)
+    link = point.network.link
     two = {"first": link, "second": link}
-    flows = replace(rest.network.flows["reno"], path=("first", "second"))
-    limited = replace(rest.network.flows["reno"], access=50.0)
-    back = replace(rest.network.flows["reno"], direction="reverse")
-    full = rest.values._replace(queue=np.array([200.0]))
+    flows = replace(point.network.flows["reno"], path=("first", "second"))
+    limited = replace(point.network.flows["reno"], access=50.0)
+    back = replace(point.network.flows["reno"], direction="reverse")
+    full = point.values._replace(queue=np.array([200.0]))
     for changed, item in (
-        ({"upper": rest}, "no set"),
+        ({"upper": point}, "no set"),
         ({"options": FluidOptions()}, "options must be"),
         ({"network": Network(two, {"reno": flows})}, "one link"),
         ({"network": Network(link, {"reno": limited})}, "below what limits it"),
         ({"network": Network(link, {"reno": back})}, "direction must be forward"),
-        ({"network": Network(replace(link, jitter=0.001), rest.network.flows)}, "jitter must be"),
+        ({"network": Network(replace(link, jitter=0.001), point.network.flows)}, "jitter must be"),
         ({"values": full}, "queue must be"),
-        ({"values": rest.values._replace(cwnd=rest.values.cwnd / 2)}, "zero of its drift"),
+        ({"values": point.values._replace(cwnd=point.values.cwnd / 2)}, "zero of its drift"),
     ):
         with pytest.raises(InvalidInput, match=item):
-            characteristic(replace(rest, **changed))
+            characteristic(replace(point, **changed))
 
 
 def test_a_law_that_compares_needs_a_place():

@@ -56,7 +56,7 @@ def reno(count: int = 10, base_rtt: float = 0.1) -> dict[str, Flows]:
 def test_the_equilibrium_of_reno_with_marks_is_the_closed_form(count, base_rtt):
     """Marks lose nothing and `wait=False` doubles the curve: section 3 of the theory sheet."""
     made = network(reno(count, base_rtt))
-    rest = equilibrium(made)
+    solution = equilibrium(made)
     queue = closed_forms.red_queue()(
         capacity=1000.0,
         base_rtt=made.base_rtts("reno")[0],
@@ -65,18 +65,18 @@ def test_the_equilibrium_of_reno_with_marks_is_the_closed_form(count, base_rtt):
         min_thresh=50.0,
         slope=2 * 0.1 / 400,
     )
-    assert rest.values.queue[0] == pytest.approx(queue, rel=1e-10)
-    assert rest.mean("reno", "cwnd") == pytest.approx((2 / rest.values.drop_prob[0]) ** 0.5)
-    assert rest.mean("reno", "goodput") * count == pytest.approx(1000.0, rel=1e-12)
+    assert solution.values.queue[0] == pytest.approx(queue, rel=1e-10)
+    assert solution.mean("reno", "cwnd") == pytest.approx((2 / solution.values.drop_prob[0]) ** 0.5)
+    assert solution.mean("reno", "goodput") * count == pytest.approx(1000.0, rel=1e-12)
 
 
 def test_vegas_alone_has_a_set_of_equilibria_from_alpha_to_beta():
     """La, Walrand and Anantharam: a queue of N alpha to N beta, whatever the round trips are."""
     law, trips = Vegas(3, 5), (0.05, 0.1, 0.15)
-    rest = equilibrium(network({"vegas": Flows(6, law, base_rtt=2 * trips)}, DropTail()))
-    assert rest.upper is not None
+    solution = equilibrium(network({"vegas": Flows(6, law, base_rtt=2 * trips)}, DropTail()))
+    assert solution.upper is not None
 
-    for end, backlog in zip((rest, rest.upper), law.equilibrium_backlogs, strict=True):
+    for end, backlog in zip((solution, solution.upper), law.equilibrium_backlogs, strict=True):
         assert end.values.queue[0] == pytest.approx(6 * backlog, rel=1e-6)
         assert end.values.backlog == pytest.approx(backlog, rel=1e-6)
         assert end.values.goodput == pytest.approx(1000.0 / 6, rel=1e-6)
@@ -116,16 +116,16 @@ def six_laws() -> Equilibrium:
 
 @pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
 def test_vegas_among_losses_has_the_alpha_of_the_closed_form(dialect):
-    """With losses, alpha is an explicit function of the window at rest."""
-    rest = six_laws()
-    assert rest.upper is None
-    assert rest.values.drop_prob[0] > 1e-4
-    law = rest.network.flows[dialect].law
+    """With losses, alpha is an explicit function of the equilibrium window."""
+    solution = six_laws()
+    assert solution.upper is None
+    assert solution.values.drop_prob[0] > 1e-4
+    law = solution.network.flows[dialect].law
     known = {
-        "cwnd": rest.mean(dialect, "cwnd"),
-        "rtt": rest.mean(dialect, "rtt"),
-        "base_rtt": rest.network.base_rtts(dialect)[0],
-        "drop_prob": float(rest.values.drop_prob[0]),
+        "cwnd": solution.mean(dialect, "cwnd"),
+        "rtt": solution.mean(dialect, "rtt"),
+        "base_rtt": solution.network.base_rtts(dialect)[0],
+        "drop_prob": float(solution.values.drop_prob[0]),
         "cut": law.implementation.loss_cut,
         "loss_factor": 1.0,
     }
@@ -146,9 +146,9 @@ def two_trips() -> Equilibrium:
 @pytest.mark.parametrize("options", ["theory", "packets"])
 def test_nothing_moves_at_equilibrium(options):
     """A run of the delay equations that begins in equilibrium stays there."""
-    rest = two_trips() if options == "packets" else six_laws()
-    _, windows = disturbed([rest], 2.0, by=0.0)
-    assert windows.shape[-1] == len(rest.network.flows)
+    solution = two_trips() if options == "packets" else six_laws()
+    _, windows = disturbed([solution], 2.0, by=0.0)
+    assert windows.shape[-1] == len(solution.network.flows)
     assert np.ptp(windows[0], axis=0) == pytest.approx(0.0, abs=1e-6)
 
 
@@ -161,34 +161,34 @@ def test_several_links_share_out_what_each_has():
         "one": Flows(5, Reno(), base_rtt=0.05, path=("a",)),
         "two": Flows(5, Reno(), base_rtt=0.05, path=("b",)),
     }
-    rest = equilibrium(Network(links, flows))
-    rates = {name: rest.mean(name, "goodput") for name in flows}
+    solution = equilibrium(Network(links, flows))
+    rates = {name: solution.mean(name, "goodput") for name in flows}
     assert 5 * (rates["long"] + rates["two"]) == pytest.approx(1000.0, rel=1e-9)
     assert rates["long"] < rates["one"]
-    assert rest.values.queue == pytest.approx(rest.values.queue[0], rel=0.05)
+    assert solution.values.queue == pytest.approx(solution.values.queue[0], rel=0.05)
 
 
 def test_a_long_run_converges_to_the_equilibrium():
     run = simulate_fluid(TWO_TRIPS, until=200.0)
-    rest = two_trips()
-    assert float(run["queue"][-1, 0]) == pytest.approx(rest.values.queue[0], rel=1e-3)
+    solution = two_trips()
+    assert float(run["queue"][-1, 0]) == pytest.approx(solution.values.queue[0], rel=1e-3)
     windows = metrics.time_mean(run, "cwnd", warmup=190).values
-    assert windows == pytest.approx(rest.values.cwnd, rel=1e-3)
+    assert windows == pytest.approx(solution.values.cwnd, rel=1e-3)
 
 
 def test_without_losses_windows_are_at_their_limit():
     flows = {"reno": Flows(2, Reno(), base_rtt=0.1, max_window=20)}
-    rest = equilibrium(network(flows))
-    assert rest.values.queue[0] == 0
-    assert rest.mean("reno", "cwnd") == pytest.approx(20.0)
+    solution = equilibrium(network(flows))
+    assert solution.values.queue[0] == 0
+    assert solution.mean("reno", "cwnd") == pytest.approx(20.0)
 
 
 def test_a_full_drop_tail_buffer():
     """What comes above the capacity is lost: p = 1 - C / y, with W = sqrt(2 / p)."""
-    rest = equilibrium(network(reno(), DropTail(), buffer=100))
-    prob = float(rest.values.drop_prob[0])
-    cwnd, rtt = rest.mean("reno", "cwnd"), rest.mean("reno", "rtt")
-    assert rest.values.queue[0] == 100
+    solution = equilibrium(network(reno(), DropTail(), buffer=100))
+    prob = float(solution.values.drop_prob[0])
+    cwnd, rtt = solution.mean("reno", "cwnd"), solution.mean("reno", "rtt")
+    assert solution.values.queue[0] == 100
     assert cwnd == pytest.approx((2 / prob) ** 0.5, rel=1e-9)
     assert prob == pytest.approx(1 - 1000.0 / (10 * cwnd / rtt), rel=1e-9)
 
@@ -207,8 +207,8 @@ def with_numbers(capacity: Any, base_rtt: Any, alpha: Any, low: Any) -> Network:
 @cache
 def gradient() -> dict[str, float]:
     """The derivatives of the queue by all numbers, by the implicit function theorem."""
-    rest = equilibrium(with_numbers(**NUMBERS))
-    slopes = jax.grad(lambda numbers: rest.follow(with_numbers(**numbers)).queue[0])(NUMBERS)
+    solution = equilibrium(with_numbers(**NUMBERS))
+    slopes = jax.grad(lambda numbers: solution.follow(with_numbers(**numbers)).queue[0])(NUMBERS)
     return {name: float(slope) for name, slope in slopes.items()}
 
 
@@ -222,11 +222,11 @@ def test_implicit_gradients_are_the_differences(name):
     assert gradient()[name] == pytest.approx((above - below) / (2 * step), rel=1e-4)
 
 
-def slopes(rest: Equilibrium, made: Callable[[Any], Network], at: Any) -> Any:
+def slopes(solution: Equilibrium, made: Callable[[Any], Network], at: Any) -> Any:
     """How the queue and the windows follow numbers, by the implicit function theorem."""
 
     def found(number: Any) -> Any:
-        values = rest.follow(made(number))
+        values = solution.follow(made(number))
         return jnp.concatenate([values.queue, values.cwnd])
 
     return np.asarray(jax.jacfwd(found)(at))
@@ -274,12 +274,12 @@ def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
 
     lower = equilibrium(made(3, 8))
     assert lower.upper is not None
-    for rest, wanted in ((lower, (1.0, 0.0)), (lower.upper, (0.0, 1.0))):
-        by_both = slopes(rest, lambda x: made(*x), np.array([3.0, 8.0]))
-        queue = rest.values.queue[0]
+    for solution, wanted in ((lower, (1.0, 0.0)), (lower.upper, (0.0, 1.0))):
+        by_both = slopes(solution, lambda x: made(*x), np.array([3.0, 8.0]))
+        queue = solution.values.queue[0]
         parts = 1.0
         if dialect == "linux":  # over the base RTT d its backlog is queue (1 + queue / (C d)) / 10
-            parts = 1 + 2 * queue / (1000.0 * rest.network.base_rtts("vegas")[0])
+            parts = 1 + 2 * queue / (1000.0 * solution.network.base_rtts("vegas")[0])
         assert by_both[0] == pytest.approx(
             [10 * item / parts for item in wanted], rel=1e-5, abs=1e-9
         )
@@ -308,8 +308,8 @@ def test_at_the_edge_of_the_dead_band_against_reno_windows_follow_alpha(times):
 @pytest.mark.parametrize("times", [1.0, 16.0])
 def test_the_edge_of_a_dead_band_is_found_however_numbers_are_rounded(times, count):
     for number in range(count):
-        rest = equilibrium(beside_deaf(8 * times * (1 + number * 2.0**-52), times))
-        assert np.count_nonzero(rest.solution.offset) == 1
+        solution = equilibrium(beside_deaf(8 * times * (1 + number * 2.0**-52), times))
+        assert np.count_nonzero(solution.solution.offset) == 1
 
 
 def test_without_corners_the_solution_has_no_offset():
@@ -328,9 +328,9 @@ def test_without_corners_the_solution_has_no_offset():
     ids=["sessions", "adaptive"],
 )
 def test_a_network_without_equilibrium_is_rejected_in_one_line(made, words):
-    with pytest.raises(InvalidInput, match=words) as refused:
+    with pytest.raises(InvalidInput, match=words) as error:
         equilibrium(made)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
 
 
 def test_events_are_past():
@@ -343,9 +343,9 @@ def test_events_are_past():
 
 
 def test_another_structure_cannot_be_followed():
-    rest = equilibrium(network(reno()))
+    solution = equilibrium(network(reno()))
     with pytest.raises(InvalidInput, match="another structure is not supported"):
-        rest.follow(network(reno() | {"far": Flows(5, Reno(), base_rtt=0.2)}))
+        solution.follow(network(reno() | {"far": Flows(5, Reno(), base_rtt=0.2)}))
 
 
 @pytest.mark.parametrize("capacity", [100.0, 4000.0, 1e4, 1e5])
@@ -375,8 +375,8 @@ def test_an_equilibrium_estimate_is_kept_if_newtons_method_fails(monkeypatch):
 def test_a_failure_tells_the_estimate_from_which_it_sought(monkeypatch):
     where_newton_fails(monkeypatch)
     monkeypatch.setattr(newton, "SLOW", 0.0)
-    told = r"near the estimate with queues of 64\.58\d+ and windows of 16\.\d+ packets"
-    with pytest.raises(SolveFailed, match=told):
+    message = r"near the estimate with queues of 64\.58\d+ and windows of 16\.\d+ packets"
+    with pytest.raises(SolveFailed, match=message):
         equilibrium(network(reno()))
 
 

@@ -23,8 +23,8 @@ QUICK = 100.0
 
 def delayed(gain: float, lag: float, summed: bool = False) -> DelaySystem:
     """x'(t) = -gain x(t - lag), or minus gain times the integral of x over the lag."""
-    look = DelayTerm(lag, 0, summed, np.array([-gain]), np.zeros(1))
-    return DelaySystem(np.zeros((1, 1)), np.ones((1, 1)), (look,))
+    term = DelayTerm(lag, 0, summed, np.array([-gain]), np.zeros(1))
+    return DelaySystem(np.zeros((1, 1)), np.ones((1, 1)), (term,))
 
 
 @pytest.mark.parametrize(("gain", "lag"), [(0.3, 1.0), (1.0, 1.0), (2.5, 0.7), (9.0, 0.1)])
@@ -79,10 +79,10 @@ def test_collocation_converges_to_zeros_of_the_characteristic_function(part):
 @pytest.mark.parametrize("gain", [1.05, 1.2, 1.4])
 def test_the_gain_margin_of_reno_over_red_is_that_of_the_textbook_form(gain):
     """Theory sheet, section 4b: found from its own equation, without the fluid model."""
-    rest = equilibrium(network_of(MIN_THRESH, slope_of(gain, MIN_THRESH), QUICK))
-    at = rest.values
+    point = equilibrium(network_of(MIN_THRESH, slope_of(gain, MIN_THRESH), QUICK))
+    at = point.values
     critical = critical_gain(float(at.cwnd[0]), QUICK * float(at.rtt[0]))
-    found = stability(rest)
+    found = stability(point)
     actual = 60 / (float(at.queue[0]) - MIN_THRESH)
     assert found.gain_margin == pytest.approx(critical / actual, rel=1e-9)
     assert found.stable == (actual < critical)
@@ -90,8 +90,8 @@ def test_the_gain_margin_of_reno_over_red_is_that_of_the_textbook_form(gain):
 
 def test_the_delay_margin_is_the_delay_that_the_signal_may_have():
     """With e^(-s t) on the loop's transfer a root stands on the axis."""
-    rest = equilibrium(network_of(MIN_THRESH, slope_of(1.1, MIN_THRESH), QUICK))
-    loop = linearise(rest)
+    point = equilibrium(network_of(MIN_THRESH, slope_of(1.1, MIN_THRESH), QUICK))
+    loop = linearise(point)
     margin = delay_margin(nyquist_loci(loop))
     assert margin is not None
     late = cmath.exp(-1j * margin.frequency * margin.margin)
@@ -99,7 +99,7 @@ def test_the_delay_margin_is_the_delay_that_the_signal_may_have():
         np.min(np.abs(late * np.linalg.eigvals(loop.return_ratio(1j * margin.frequency)) - 1))
         < 1e-9
     )
-    assert stability(rest).delay_margin == margin.margin
+    assert stability(point).delay_margin == margin.margin
 
 
 def test_the_critical_value_is_where_the_gain_margin_is_one():

@@ -1,4 +1,4 @@
-"""Stability maps: each point is what `stability` says there."""
+"""Stability maps: each point has the result of `stability` there."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_points_of_a_map_are_verdicts():
     assert np.all(np.isfinite(found.rightmost))
     assert 0 < np.sum(found.rightmost < 0) < found.rightmost.size
     for row, column in ((0, 0), (4, 3), (8, 7), (8, 0)):
-        rest = equilibrium(mixed(found.first[row], found.second[column]))
-        root = stability(rest).rightmost_root.real
+        point = equilibrium(mixed(found.first[row], found.second[column]))
+        root = stability(point).rightmost_root.real
         assert found.rightmost[row, column] == pytest.approx(root, rel=1e-4)
-        assert found.queue[row, column] == pytest.approx(rest.values.queue[0], rel=1e-9)
+        assert found.queue[row, column] == pytest.approx(point.values.queue[0], rel=1e-9)
 
 
 def test_a_set_of_equilibria_has_no_verdict():
-    """Vegas alone, over its alpha and the capacity: rest is found, and the map says nothing."""
+    """Vegas alone, over its alpha and the capacity: equilibria are found, but no stability."""
     link = Link(1000.0, 500)
     network = Network(link, {"vegas": Flows(2, Vegas(2, 8), base_rtt=0.05)})
     alpha = parameter_of(network, "vegas.alpha_packets")

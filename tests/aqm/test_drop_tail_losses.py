@@ -21,14 +21,14 @@ def state(load: float, queue: float = 0.0, buffer: float = 10.0) -> QueueState:
 @pytest.mark.parametrize("size", [1, 10, 60])
 def test_mm1k_is_the_last_of_its_geometric_probabilities(load: float, size: int) -> None:
     weights = [load**n for n in range(size + 1)]
-    told = DropTail(losses="mm1k").drop_prob(state(load, buffer=float(size)))
-    assert float(told) == pytest.approx(weights[-1] / math.fsum(weights), rel=1e-4)
+    prob = DropTail(losses="mm1k").drop_prob(state(load, buffer=float(size)))
+    assert float(prob) == pytest.approx(weights[-1] / math.fsum(weights), rel=1e-4)
 
 
 @pytest.mark.parametrize("load", [1e-12, 1e6])
 def test_mm1k_is_finite_at_the_ends(load: float) -> None:
-    told = float(DropTail(losses="mm1k").drop_prob(state(load, buffer=1000.0)))
-    assert told == pytest.approx(0.0 if load < 1 else 1.0, abs=1e-5)
+    prob = float(DropTail(losses="mm1k").drop_prob(state(load, buffer=1000.0)))
+    assert prob == pytest.approx(0.0 if load < 1 else 1.0, abs=1e-5)
 
 
 def test_small_buffers_lose_the_load_to_the_power_of_the_buffer() -> None:
@@ -59,8 +59,8 @@ def test_other_names_are_rejected() -> None:
 def test_sympy_reads_small_buffers() -> None:
     rate, capacity, buffer = sp.symbols("y C B", positive=True)
     seen = QueueState(sp.Integer(0), Average(0), rate, capacity, buffer)
-    told = DropTail(losses="small_buffer").drop_prob(seen).subs({capacity: 5, buffer: 3})
-    assert float(told.subs(rate, 4)) == pytest.approx(0.8**3)
+    prob = DropTail(losses="small_buffer").drop_prob(seen).subs({capacity: 5, buffer: 3})
+    assert float(prob.subs(rate, 4)) == pytest.approx(0.8**3)
 
 
 def test_with_ecn_only_what_is_beyond_chance_is_dropped_or_nothing() -> None:

@@ -38,7 +38,7 @@ def covering(estimates: np.ndarray, truth: float) -> int:
     return int(np.sum((estimates[:, 1] <= truth) & (truth <= estimates[:, 2])))
 
 
-def consistent(hits: int, tries: int, share: float = 0.95) -> bool:
-    """Whether hits lie within the central 99 % of the binomial law."""
+def consistent(covered: int, tries: int, share: float = 0.95) -> bool:
+    """Whether a number of covered cases lies within the central 99 % of the binomial."""
     low, high = binom.interval(0.99, tries, share)
-    return bool(low <= hits <= high)
+    return bool(low <= covered <= high)

@@ -28,12 +28,12 @@ def test_poisson_sources(sources, rate, width):
 
 @pytest.mark.parametrize(("exponent", "bias"), [(0.5, 0.0), (0.7, -0.0025), (0.9, -0.083)])
 def test_long_memory_makes_the_interval_wide_enough(exponent, bias):
-    """At least 95 % hold the truth; the value is as biased as the module says."""
+    """At least 95 % contain the true value; the bias is that of the module's docstring."""
     rng = np.random.default_rng(41)
     noise = [fractional_noise(exponent, BINS, rng) for _ in range(SERIES)]
     found = np.array([cov(np.maximum(10.0 + 2.0 * series, 0.0)) for series in noise])
-    hits = covering(found, 0.2)
-    assert hits > 0.95 * SERIES or consistent(hits, SERIES), hits
+    covered = covering(found, 0.2)
+    assert covered > 0.95 * SERIES or consistent(covered, SERIES), covered
     error = found[:, 0].std() / 0.2 / SERIES**0.5
     assert found[:, 0].mean() / 0.2 - 1.0 == pytest.approx(bias, abs=3 * error)
 
@@ -43,8 +43,8 @@ def test_long_memory_of_skewed_counts():
     rng = np.random.default_rng(47)
     noise = [fractional_noise(0.9, 2**11, rng) for _ in range(2 * SERIES)]
     found = np.array([cov(np.exp(series / 2.0)) for series in noise])
-    hits = covering(found, np.expm1(0.25) ** 0.5)
-    assert consistent(hits, 2 * SERIES), hits
+    covered = covering(found, np.expm1(0.25) ** 0.5)
+    assert consistent(covered, 2 * SERIES), covered
 
 
 def test_short_memory_is_in_the_interval():
@@ -54,8 +54,8 @@ def test_short_memory_is_in_the_interval():
     correlated = np.asarray(lfilter([(1 - 0.9**2) ** 0.5], [1.0, -0.9], noise))
     series = 10.0 + 2.0 * correlated[:, 200:]
     found = np.array([cov(np.maximum(counts, 0.0)) for counts in series])
-    hits = covering(found, 0.2)
-    assert hits > 0.95 * SERIES or consistent(hits, SERIES), hits
+    covered = covering(found, 0.2)
+    assert covered > 0.95 * SERIES or consistent(covered, SERIES), covered
 
 
 def test_value_is_standard_deviation_over_mean():

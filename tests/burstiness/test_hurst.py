@@ -138,10 +138,10 @@ def test_methods_by_name():
 @pytest.mark.parametrize("method", METHODS)
 def test_invalid_series_are_rejected(method):
     series = np.arange(float(BINS)) % 7
-    broken = series.copy()
-    broken[5] = np.nan
+    invalid = series.copy()
+    invalid[5] = np.nan
     with pytest.raises(InvalidInput, match="finite, but is nan"):
-        hurst(broken, method)
+        hurst(invalid, method)
     with pytest.raises(InvalidInput, match="counts must be of at least two different values"):
         hurst(np.full(BINS, 3), method)
     with pytest.raises(InvalidInput, match="number of counts must be"):
@@ -151,11 +151,11 @@ def test_invalid_series_are_rejected(method):
 
 
 def test_a_series_without_variance_on_some_scale_is_rejected():
-    silent = np.concatenate([np.zeros(512), noises(0.5)[0]])
+    idle = np.concatenate([np.zeros(512), noises(0.5)[0]])
     with pytest.raises(
         InvalidInput, match="the standard deviation in each 32 bins must be above 0"
     ):
-        rescaled_range(silent)
+        rescaled_range(idle)
     with pytest.raises(InvalidInput, match="variance of block means must be above 0"):
         variance_time(np.arange(BINS) % 2)
 

@@ -55,7 +55,7 @@ def test_limited_flows_have_their_window_in_each_base_rtt():
 
 
 def test_a_full_link_is_full_of_payload():
-    """Reno's windows swing between 1 and 1/2 of 83 + 34 packets: the link is always busy."""
+    """Reno's windows vary between 1 and 1/2 of 83 + 34 packets: the link is always busy."""
     (found,) = ran(vf.Network(vf.Link(vf.mbps(10), 83), {"reno": limited(100_000)}), 60.0, 20.0)
     assert found.goodput[0] == pytest.approx(10e6 / 8 / 1500, rel=0.01)
     assert 30 < found.queue[0] < 65

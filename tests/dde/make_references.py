@@ -334,7 +334,7 @@ def difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def compute(name: str, job: Job) -> None:
     """Both runs and the third opinion; stores and prints them."""
     tight = {"rtol": 1e-12, "atol": 1e-13, "max_step": job.max_step}
-    loose = {"rtol": 1e-10, "atol": 1e-11, "max_step": job.max_step / 2}
+    looser = {"rtol": 1e-10, "atol": 1e-11, "max_step": job.max_step / 2}
     seconds, begun = [], time.perf_counter()
 
     def lap() -> None:
@@ -346,7 +346,7 @@ def compute(name: str, job: Job) -> None:
     ys = solution.at(job.ts)
     lap()
     kept = {"ts": job.ts, "ys": ys, "events": np.array(solution.events)}
-    kept["error"] = difference(ys, reference(job.problem, **loose).at(job.ts))
+    kept["error"] = difference(ys, reference(job.problem, **looser).at(job.ts))
     lap()
     third = "no third opinion"
     if job.fixed_steps is not None:
@@ -355,7 +355,7 @@ def compute(name: str, job: Job) -> None:
         third = f"third opinion {kept['fixed_step_error'].max():.1e}"
     versions = f"Python {platform.python_version()}, NumPy {np.__version__}, "
     versions += f"SciPy {scipy.__version__}, Numba {numba.__version__}"
-    source = f"make_references.py: DOP853 by the method of steps, {tight} against {loose}"
+    source = f"make_references.py: DOP853 by the method of steps, {tight} against {looser}"
     np.savez_compressed(
         DATA / f"{name}.npz", seconds=np.array(seconds), versions=versions, source=source, **kept
     )

@@ -139,7 +139,7 @@ def test_switches(system, rhs, delayed, guards, count):
     assert max(distances) < 1e-11
 
 
-CLAMPS = [
+BOUNDS = [
     (
         switched_systems.EMPTIED,
         lambda t, y, h, a: np.array([math.cos(t) - 0.5]),
@@ -156,7 +156,7 @@ CLAMPS = [
 
 
 @pytest.mark.parametrize(
-    ("system", "rhs", "delayed", "count"), CLAMPS, ids=[row[0].name for row in CLAMPS]
+    ("system", "rhs", "delayed", "count"), BOUNDS, ids=[row[0].name for row in BOUNDS]
 )
 def test_clamps(system, rhs, delayed, count):
     span = (system.t0, system.t1)

@@ -75,9 +75,9 @@ def test_every_line_of_a_plot_of_agreement_has_points(name: str) -> None:
 def test_equations_are_the_growth_that_is_integrated(kind: Any) -> None:
     """At the point of each regime, in numbers."""
     for words, regime in equations.branches(kind).items():
-        law, state, seen, witness = equations.posed(kind, regime)
+        law, state, seen, witness = equations.symbolic(kind, regime)
         single, _ = equations.growth(kind, regime)
-        told = {left: float(sp.sympify(right).subs(witness)) for left, right in single}
+        shown = {left: float(sp.sympify(right).subs(witness)) for left, right in single}
         numbers = {name: value for name, value in regime.items() if name in law.parameters()}
         found = kind(**numbers).growth(
             type(state)(*(float(sp.sympify(part).subs(witness)) for part in state)),
@@ -85,7 +85,7 @@ def test_equations_are_the_growth_that_is_integrated(kind: Any) -> None:
         )
         for name, rate in found._asdict().items():
             left = rf"\frac{{d{sp.latex(equations.notation(name))}}}{{dt}}"
-            assert told.get(left, 0.0) == pytest.approx(float(rate), rel=1e-4), (words, name)
+            assert shown.get(left, 0.0) == pytest.approx(float(rate), rel=1e-4), (words, name)
 
 
 def test_every_public_name_is_documented_once() -> None:
@@ -93,8 +93,8 @@ def test_every_public_name_is_documented_once() -> None:
     whole = "\n".join(pages.values())
     for name in api_pages.MODULES:
         for public in importlib.import_module(name).__all__:
-            told = re.search(rf":: {re.escape(name)}\.{public}$", pages[name], re.M)
-            assert told or f"- {public}: " in pages[name], (name, public)
+            shown = re.search(rf":: {re.escape(name)}\.{public}$", pages[name], re.M)
+            assert shown or f"- {public}: " in pages[name], (name, public)
     described = re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)$", whole, re.M)
     assert len(described) == len(set(described))
 
@@ -143,7 +143,7 @@ def test_the_five_papers_are_cited() -> None:
 
 
 def test_widgets_are_static() -> None:
-    """Controls as label and value, outputs as what they held, nothing that needs a script."""
+    """Controls as label and value, outputs with their content, nothing that needs a script."""
     picture = {"output_type": "display_data", "data": {"image/png": "x"}, "metadata": {}}
     inside = ("slider", "choice", "image", "out")
     models = {

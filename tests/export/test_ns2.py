@@ -1,4 +1,4 @@
-"""The scenario for ns-2: what it says, what it refuses, and that ns-2 gives the same shares."""
+"""The scenario for ns-2: its content, what it rejects, and the same goodput shares in ns-2."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_shares_are_the_packet_simulators(name, tmp_path):
     np.testing.assert_allclose(found.mean(axis=0), expected, rtol=TOLERANCE)
 
 
-def refused(model: Model, *parts: str) -> None:
+def require_unsupported(model: Model, *parts: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         scenario(model, points={"vegas": OperatingPoint(3.0, 20.0, 1e-3)})
     assert "\n" not in str(caught.value)
@@ -197,16 +197,26 @@ def refused(model: Model, *parts: str) -> None:
 
 def test_what_ns2_does_not_have_is_rejected():
     law = 'law = { name = "reno", %s }'
-    refused(small(RENO='law = { name = "scalable" }'), "flows.reno: law must be one that ns-2 has")
-    refused(small(RENO=law % "byte_counting = true"), "law.byte_counting must be False for ns-2")
-    refused(small(RENO=law % "validates = true"), "law.validates must be False for ns-2")
-    refused(small(RENO='law = { name = "highspeed", low_window_packets = 50 }'), "low_window")
-    refused(small(RENO='law = { name = "cubic", recovery = "reno" }'), "law.recovery must be sack")
-    refused(small(QUEUE="jitter_ms = 1"), "links.bottleneck: jitter must be 0 for ns-2")
+    require_unsupported(
+        small(RENO='law = { name = "scalable" }'), "flows.reno: law must be one that ns-2 has"
+    )
+    require_unsupported(
+        small(RENO=law % "byte_counting = true"), "law.byte_counting must be False for ns-2"
+    )
+    require_unsupported(
+        small(RENO=law % "validates = true"), "law.validates must be False for ns-2"
+    )
+    require_unsupported(
+        small(RENO='law = { name = "highspeed", low_window_packets = 50 }'), "low_window"
+    )
+    require_unsupported(
+        small(RENO='law = { name = "cubic", recovery = "reno" }'), "law.recovery must be sack"
+    )
+    require_unsupported(small(QUEUE="jitter_ms = 1"), "links.bottleneck: jitter must be 0 for ns-2")
     quick = f"{PLAIN['RENO']}\ndelayed_ack_ms = 40\nquick_acks = 16"
-    refused(small(RENO=quick), "quick_acks must be 0 for ns-2")
+    require_unsupported(small(RENO=quick), "quick_acks must be 0 for ns-2")
     sessions = 'traffic = { name = "on_off", on_ms = 9, off_ms = 9, rate_mbps = 1, '
-    refused(
+    require_unsupported(
         small(VEGAS=sessions + "mean_gap_s = 1, mean_size_mb = 1 }"),
         "flows.vegas: traffic must be bulk, cbr, poisson, on_off without sessions",
     )
@@ -236,20 +246,20 @@ def test_every_class_takes_its_own_path(tmp_path):
 
 
 def test_paths_that_ns2_would_not_find_are_rejected():
-    refused(links("abd", "acd"), "such that no two links join the same nodes")
-    refused(links("ab", "ba"), "in a ring")
-    refused(links("abc", "a", "dc", "d", "bd"), "for ns-2")
+    require_unsupported(links("abd", "acd"), "needs links that join different pairs of nodes")
+    require_unsupported(links("ab", "ba"), "in a ring")
+    require_unsupported(links("abc", "a", "dc", "d", "bd"), "for ns-2")
 
 
 def test_other_dialects_are_translated():
     model = small()
     law = vf.Vegas(alpha=18, beta=24, dialect="linux")
-    spoken = replace(model, network=model.network.with_law("vegas", law))
+    other = replace(model, network=model.network.with_law("vegas", law))
     with pytest.raises(
         InvalidInput, match="points must be given for vegas, whose dialect is linux"
     ):
-        scenario(spoken)
-    text = scenario(spoken, points={"vegas": OperatingPoint(3.0, 20.0, 1e-3)})
+        scenario(other)
+    text = scenario(other, points={"vegas": OperatingPoint(3.0, 20.0, 1e-3)})
     assert "{window_ 100000 windowInit_ 10 minrto_ 0.2 overhead_ 0 ecn_ 1 v_alpha_ 6" in text
     assert "translated from linux (alpha 18, beta 24, gamma 1)" in " ".join(text.split("\n# "))
 

@@ -1,4 +1,4 @@
-"""Settings for other systems: judged by their integer rules, played out step by step."""
+"""Settings for other systems: checked by their integer rules, played out step by step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def estimate(system: str, cwnd: float, stretch: float) -> float:
             return backlog
 
 
-def rest(system: str, settings: dict[str, float], stretch: float, cwnd: float) -> float:
+def final_window(system: str, settings: dict[str, float], stretch: float, cwnd: float) -> float:
     """The textbook's backlog where the window stays, one packet a step from `cwnd`."""
     while True:
         backlog = estimate(system, cwnd, stretch)
@@ -80,8 +80,13 @@ def test_windows_of_the_system_have_the_equilibrium_of_the_law(dialect, system, 
                 Vegas(alpha, alpha + 4, dialect=dialect), OperatingPoint(stretch, **LOSSLESS)
             )
             settings = translated[system]
-            low.append(rest(system, settings, stretch, 2) - rest(dialect, law, stretch, 2))
-            high.append(rest(system, settings, stretch, 500) - rest(dialect, law, stretch, 500))
+            low.append(
+                final_window(system, settings, stretch, 2) - final_window(dialect, law, stretch, 2)
+            )
+            high.append(
+                final_window(system, settings, stretch, 500)
+                - final_window(dialect, law, stretch, 500)
+            )
     assert np.abs(low).max() <= 1
     assert np.abs(high).max() <= 1
     halves = around > 10 and "ns2" in (of, system)

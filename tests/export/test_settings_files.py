@@ -88,8 +88,8 @@ def test_linux_writes_red_with_its_rounding():
     burst = int(re.search(r"burst (\d+)", line)[1])
     assert weight_log(30000, burst, 1500) == 9
     assert "weight: asked 0.002, tc gives 0.001953 (2^-9, from min" in text
-    held = 4772 * 90000 / 2**32
-    assert f"probability: asked 0.1, Linux gives {held:.4g} (0.08583 before 3.3" in text
+    threshold = 4772 * 90000 / 2**32
+    assert f"probability: asked 0.1, Linux gives {threshold:.4g} (0.08583 before 3.3" in text
 
 
 def test_large_thresholds_leave_little_of_the_weight():
@@ -111,10 +111,12 @@ def test_switches_of_red():
     gentle = exported("linux", Model(network(gentle=True, wait=False), duration=20))
     assert any("not gentle" in note for note in gentle.notes)
     assert not any("(wait)" in note for note in gentle.notes)
-    told = exported("freebsd", Model(network(gentle=True, ecn=True, hard_drop=True), duration=20))
-    assert any("marks above the upper threshold" in note for note in told.notes)
+    freebsd = exported(
+        "freebsd", Model(network(gentle=True, ecn=True, hard_drop=True), duration=20)
+    )
+    assert any("marks above the upper threshold" in note for note in freebsd.notes)
     assert not any("hard_drop" in note for note in exported("freebsd", marking).notes)
-    text = told.files["tune.sh"]
+    text = freebsd.files["tune.sh"]
     assert re.search(r"queue 100 gred \d\.\d+/20/80/\d\.\d+ ecn$", text, re.MULTILINE)
 
 
@@ -211,7 +213,7 @@ def test_scripts_act_on_nothing_that_a_name_holds(system, name, tmp_path):
     text = exported(system, model).files["tune.sh"]
     script = tmp_path / "tune.sh"
     script.write_text(text)
-    for arguments, said in (
+    for arguments, message in (
         ([], "parts: host-1 host-2 queue-1\n"),
         (["queue-1"], "usage: sh tune.sh queue-1"),
     ):
@@ -219,7 +221,7 @@ def test_scripts_act_on_nothing_that_a_name_holds(system, name, tmp_path):
             ["sh", script, *arguments], capture_output=True, text=True, check=False
         )
         assert done.returncode == 2
-        assert done.stderr.startswith(said)
+        assert done.stderr.startswith(message)
 
 
 COMMANDS = ("tc", "modprobe", "sysctl", "kldload", "kldstat", "kenv", "ipfw")

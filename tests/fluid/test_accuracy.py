@@ -1,4 +1,4 @@
-"""A run follows from its network alone, and says how far it may be from its equations' solution."""
+"""A run depends on its network alone, and estimates its error against the exact solution."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_estimate_bounds_what_much_shorter_steps_change():
     assert max(exact.error) < max(rough.error)
     found = difference(rough, exact, 10.0)
     assert max(found) > 1e-6
-    assert all(off <= 1.2 * told for off, told in zip(found, rough.error, strict=True))
+    assert all(off <= 1.2 * estimate for off, estimate in zip(found, rough.error, strict=True))
 
 
 def test_a_run_carries_its_estimate():

@@ -259,16 +259,18 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
         rate = kind.derivative(state, senders, FluidOptions()).state
         return jax.tree.map(lambda at, by: at + step * by, state, rate), None
 
-    settled, _ = jax.jit(lambda at: jax.lax.scan(euler, at, None, length=round(200 / step)))(begun)
-    windows = kind.mesh.states(law, settled.shared, rtt * one).cwnd
-    assert float(settled.shared.slow_start[0]) < 1e-6
-    mean = float(jnp.sum(settled.growing * windows) / jnp.sum(settled.growing))
+    steady_state, _ = jax.jit(lambda at: jax.lax.scan(euler, at, None, length=round(200 / step)))(
+        begun
+    )
+    windows = kind.mesh.states(law, steady_state.shared, rtt * one).cwnd
+    assert float(steady_state.shared.slow_start[0]) < 1e-6
+    mean = float(jnp.sum(steady_state.growing * windows) / jnp.sum(steady_state.growing))
     assert mean == pytest.approx(cubic_alone(law, rtt, prob), rel=0.01)
 
 
 @pytest.mark.parametrize("synchronised", [0.0, 0.5, 1.0])
 def test_of_a_window_all_packets_but_one_are_clocked(synchronised: float) -> None:
-    """Chance hits the others, each alike; synchronised losses follow growth; by hand.
+    """Random losses are the same for all; synchronised ones follow growth; by hand.
 
     Of a window of 4, the part of its losses that follows growth is 3/4 on such queues.
     """

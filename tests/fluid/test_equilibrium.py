@@ -1,4 +1,4 @@
-"""Where the fluid comes to rest, and whether it does: against closed forms of the theory sheet.
+"""Where, and whether, the fluid model converges: against closed forms of the theory sheet.
 
 With N flows of window W over a link of capacity C, base RTT T and queue q: N W = C T + q, and one
 halving for each additive increase, p W^2 = 2 (Misra, Gong and Towsley; small p W). RED with `wait`
@@ -49,7 +49,7 @@ def curve_for(drop_prob: float) -> float:
     return 3 * drop_prob / (2 + drop_prob)
 
 
-def at_rest(run: xr.Dataset) -> None:
+def require_equilibrium(run: xr.Dataset) -> None:
     """The last tenth of the run does not move."""
     last = run["queue"].values[-40:, 0]
     assert np.ptp(last) < 1e-3 * last.mean()
@@ -67,7 +67,7 @@ def test_reno_over_red(count, min_thresh):
     queue = brentq(excess, min_thresh, 2000.0)
     network = Network(setting.link(min_thresh), {"reno": setting.flows(count, Reno())})
     run = simulate_fluid(network, until=300.0, options=MISRA_GONG_TOWSLEY)
-    at_rest(run)
+    require_equilibrium(run)
     assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)
     assert float(run["cwnd"][-1, 0]) == pytest.approx((setting.pipe + queue) / count, rel=0.01)
     assert float(metrics.drop_share(run, warmup=250)[0]) == pytest.approx(
@@ -95,21 +95,21 @@ def test_shares_of_reno_and_vegas(ratio):
         {"reno": setting.flows(5, Reno()), "vegas": setting.flows(5, law)},
     )
     run = simulate_fluid(network, until=300.0, options=MISRA_GONG_TOWSLEY)
-    at_rest(run)
+    require_equilibrium(run)
     assert metrics.goodput_ratio(run, "vegas", warmup=290) == pytest.approx(ratio, rel=0.01)
     assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)
 
 
-def swing(run: xr.Dataset, begin: float, end: float) -> float:
+def amplitude(run: xr.Dataset, begin: float, end: float) -> float:
     return float(np.ptp(run["queue"].sel(time=slice(begin, end)).values))
 
 
 @pytest.mark.parametrize(("part", "stable"), [(0.7, True), (0.9, True), (1.1, False), (1.5, False)])
 def test_stability_of_reno_over_red(part, stable):
-    """Section 4b: at W = 50, rest is stable if A = N L / p < A_c = 1.184, a cycle if above.
+    """Section 4b: at W = 50, equilibrium is stable if A = N L / p < A_c = 1.184, a cycle if above.
 
     L is the slope of the share of packets dropped, and N / A = q - min_thresh, so the threshold
-    is placed below the queue at rest by so much. The average follows the queue at once.
+    is placed below the equilibrium queue by so much. The average follows the queue at once.
     """
     count, window, critical = 20, 50.0, 1.184
     drop_prob = 2 / window**2
@@ -118,7 +118,7 @@ def test_stability_of_reno_over_red(part, stable):
     queue = count * window - setting.pipe
     network = Network(setting.link(queue - below), {"reno": setting.flows(count, Reno())})
     run = simulate_fluid(network, until=300.0, options=MISRA_GONG_TOWSLEY)
-    early, late = swing(run, 60, 100), swing(run, 260, 300)
+    early, late = amplitude(run, 60, 100), amplitude(run, 260, 300)
     if stable:
         assert late < 1e-3 * queue
         assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)

@@ -24,7 +24,7 @@ def sound() -> Recording:
     return record_fluid(Network(LINK, RENO), 10.0, 101, tolerance=None)
 
 
-def broken(run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Recording:
+def with_change(run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Recording:
     """The run with one of its arrays changed from 6 s on."""
     kind = "flows" if name in run.flows else "links"
     arrays = dict(getattr(run, kind))
@@ -55,11 +55,11 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("told", BREAKS)
-def test_what_cannot_be_is_found_with_its_time(sound: Recording, told: str) -> None:
+@pytest.mark.parametrize("message", BREAKS)
+def test_what_cannot_be_is_found_with_its_time(sound: Recording, message: str) -> None:
     assert violations(sound) == []
-    run = broken(sound, *BREAKS[told])
-    assert f"{told}, first at t = 6 s" in [str(violation) for violation in violations(run)]
+    run = with_change(sound, *BREAKS[message])
+    assert f"{message}, first at t = 6 s" in [str(violation) for violation in violations(run)]
     with pytest.raises(SolveFailed, match="t = 6 s"):
         check_invariants(run)
 
@@ -76,7 +76,7 @@ class Giving(DropTail):
 
 def test_a_run_that_makes_packets_fails() -> None:
     network = Network(Link(1000.0, 20, Giving()), RENO)
-    with pytest.raises(SolveFailed, match=r"went wrong: .* decreases, first at t = \d"):
+    with pytest.raises(SolveFailed, match=r"the fluid model failed: .* decreases, first at t = \d"):
         record_fluid(network, 10.0, 101, tolerance=None)
 
 

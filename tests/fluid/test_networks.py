@@ -104,8 +104,8 @@ def both_ways(later: float = 0.0) -> Network:
 def test_both_ways_the_capacity_is_shared_with_acks() -> None:
     """C S / (S + S_ack) of data each way (theory sheet, section 12).
 
-    That rest does not hold: from round-off alone one way gains on the other after some 12 s, so
-    it is measured before.
+    That equilibrium is unstable: from round-off alone one way gains on the other after some 12 s.
+    It is measured before.
     """
     run = simulate_on_common_grid(both_ways(), 60.0, samples=601, **BOTH_WAYS)
     run = run.sel(time=slice(0, 11))
@@ -117,7 +117,7 @@ def test_both_ways_the_capacity_is_shared_with_acks() -> None:
 
 
 def test_acks_are_those_of_data_that_came_through() -> None:
-    """However queues of data and ACKs swing, no ACK is made by handing them on."""
+    """Passing ACKs on creates none, however the queues of data and ACKs oscillate."""
     deep = Link(2000.0, 4000, Red(min_thresh=800, max_thresh=3200, max_drop=1.0), delay=0.01)
     flows = {
         name: Flows(10, Reno(), base_rtt=0.06, direction=name, start=start)
@@ -168,7 +168,7 @@ def test_applications_limit_what_is_sent(traffic, rate: float, law) -> None:
 def test_sessions_start_and_end_in_the_mean() -> None:
     """Of a transfer of S packets at rate x and a gap g, a share (S/x) / (S/x + g) is under way.
 
-    The rate is held by the advertised window: 10 packets each round trip.
+    The rate is limited by the advertised window: 10 packets each round trip.
     """
     traffic = Sessions(mean_gap=2.0, mean_size=3.0)
     flows = Flows(4, Reno(), base_rtt=0.1, max_window=10, traffic=traffic, initial_window=10)
@@ -251,7 +251,7 @@ def test_vegas_flows_without_a_dead_band_share_by_alpha(width: float) -> None:
 
 
 def test_a_false_base_rtt_is_a_parameter() -> None:
-    """With a base RTT of B a flow rests at a backlog W (R - B) / R of alpha, not W (R - T) / R."""
+    """With a base RTT of B a flow converges to W (R - B) / R = alpha, not W (R - T) / R = alpha."""
     law = Vegas(alpha=30.0, beta=33.0)
     network = Network(
         Link(1000.0, 1000), {"vegas": Flows(1, law, base_rtt=0.1, initial_ssthresh=40.0)}

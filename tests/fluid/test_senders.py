@@ -47,8 +47,8 @@ def test_after_a_timeout_a_flow_waits_for_its_timer_and_half_of_slow_start(
 
     A flow in slow start sends half of the time's packets: half of it counts as silence.
     """
-    silent = timeout_duration(jnp.array([16.0]), senders(rtt, min_rto))
-    assert float(silent[0]) == pytest.approx(timer + 3 * rtt / 2)
+    duration = timeout_duration(jnp.array([16.0]), senders(rtt, min_rto))
+    assert float(duration[0]) == pytest.approx(timer + 3 * rtt / 2)
     at_once = timeout_duration(jnp.array([2.0]), senders(rtt, min_rto))
     assert float(at_once[0]) == pytest.approx(timer)
 
@@ -59,8 +59,8 @@ def test_timeouts_in_a_row_double_the_timer_up_to_sixty_four(drop_prob: float) -
     timers = np.minimum(2.0 ** np.arange(400), 64.0)
     in_a_row = drop_prob ** np.arange(400) * (1 - drop_prob)
     mean = float((in_a_row * np.cumsum(timers)).sum())
-    silent = timeout_duration(jnp.array([2.0]), senders(0.1, 0.2, drop_prob))
-    assert float(silent[0]) == pytest.approx(0.2 * mean, rel=1e-9)
+    duration = timeout_duration(jnp.array([2.0]), senders(0.1, 0.2, drop_prob))
+    assert float(duration[0]) == pytest.approx(0.2 * mean, rel=1e-9)
 
 
 @pytest.mark.parametrize(("law", "cut"), [(Reno(), 0.5), (Cubic(), 0.3)])

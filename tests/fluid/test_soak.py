@@ -90,7 +90,7 @@ def run_of(structure, number: int) -> Recording:
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_nothing_freezes_leaves_its_domain_or_vanishes(structure) -> None:
-    """And what a run says of its error holds, and samples say only where it is read."""
+    """The error estimate of a run holds, and sample times change only where it is read."""
     beyond = []
     for number in range(10):
         network = structure(Draw(number))

@@ -1,4 +1,4 @@
-"""Whom a full buffer hits: those whose windows grow, each once, and by chance where many grow."""
+"""Losses at a full buffer: of flows whose windows grow, once each; random where many grow."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_where_nobody_grows_chance_decides() -> None:
 
 
 def senders_with_losses(synchronised: float) -> SenderSignals:
-    """Senders that find 0.5 losses/s, of which this part hits whoever grows; none repairs one."""
+    """Senders that find 0.5 losses/s, a fraction of them synchronised; none is in recovery."""
     zero = jnp.zeros(1)
     numbers = dict.fromkeys(SenderSignals._fields, zero) | {
         "rtt": zero + 0.1,

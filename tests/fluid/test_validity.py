@@ -1,4 +1,4 @@
-"""A run of the fluid model says where packets may differ, with the number that triggers it."""
+"""A fluid run warns where packets may differ, with the number that triggers the warning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def recording(
     sent=(1000.0, 1000.0),
     dropped=(10.0, 10.0),
     timeouts=(0.0, 0.0),
-    swing=0.0,
+    amplitude=0.0,
     error=None,
     **link,
 ) -> Recording:
@@ -35,7 +35,7 @@ def recording(
         name: np.outer(TIMES / TIMES[-1], np.repeat(item, count)) for name, item in steady.items()
     }
     of_flows["cwnd"] = np.tile(np.repeat(cwnd, count), (TIMES.size, 1))
-    queue = 50.0 * (1 + swing * np.sqrt(2) * np.sin(4 * np.pi * TIMES / WARMUP))
+    queue = 50.0 * (1 + amplitude * np.sqrt(2) * np.sin(4 * np.pi * TIMES / WARMUP))
     total = {"admitted": count * (sum(sent) - sum(dropped)), "lost": count * sum(dropped)}
     of_links = {name: (TIMES / TIMES[-1] * item)[:, np.newaxis] for name, item in total.items()}
     return Recording(network, TIMES, of_flows, of_links | {"queue": queue[:, np.newaxis]}, error)
@@ -47,7 +47,7 @@ def test_a_valid_model_has_no_warnings():
 
 
 @pytest.mark.parametrize(
-    ("shown", "said"),
+    ("shown", "message"),
     [
         ({"cwnd": (20.0, 4.9)}, "reno: the mean window is 4.9 packets; below 5"),
         ({"timeouts": (0.0, 0.51)}, "reno: 5% of its losses end in a timeout"),
@@ -59,17 +59,17 @@ def test_a_valid_model_has_no_warnings():
         ),
     ],
 )
-def test_an_invalid_model_has_warnings(shown, said):
+def test_an_invalid_model_has_warnings(shown, message):
     found = validity_warnings(recording(**shown), WARMUP)
     assert found
-    assert any(line.startswith(said) for line in found)
+    assert any(line.startswith(message) for line in found)
 
 
 def test_a_queue_that_oscillates_is_warned_of_above_a_bound():
-    assert validity_warnings(recording(swing=0.24), WARMUP) == []
-    (line,) = validity_warnings(recording(swing=0.26), WARMUP)
+    assert validity_warnings(recording(amplitude=0.24), WARMUP) == []
+    (line,) = validity_warnings(recording(amplitude=0.26), WARMUP)
     assert line.startswith("bottleneck: the queue oscillates by 26% of its mean")
-    assert validity_warnings(recording(DropTail(), swing=0.5), WARMUP) == []
+    assert validity_warnings(recording(DropTail(), amplitude=0.5), WARMUP) == []
 
 
 def test_a_full_buffer_that_drops_more_of_one_class_is_a_warning():

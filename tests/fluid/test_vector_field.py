@@ -31,7 +31,7 @@ class Steady(NamedTuple):
 
 
 def now(transfers: float, in_timeout: float) -> tuple[State, Observables, VectorField]:
-    """What web flows observe that have these transfers, and are this part of the time silent."""
+    """What web flows with these transfers observe, which are idle for this fraction of time."""
     flows = Flows(4, Reno(), base_rtt=0.1, traffic=Sessions(mean_gap=2.0, mean_size=3.0))
     field = build(Network(Link(1000.0, 500, Red(50, 200)), {"web": flows})).vector_field
     state = initial_state(field.parameters, field.populations, field.structure)

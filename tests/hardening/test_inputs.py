@@ -45,8 +45,8 @@ def marks(path: Path) -> list[pytest.MarkDecorator]:
 
 
 VALID = [pytest.param(path, marks=marks(path)) for path in INPUTS if path.stem in RUNS]
-REFUSED = [path for path in INPUTS if path.stem not in RUNS]
-EITHER = [*REFUSED, *VALID]
+INVALID = [path for path in INPUTS if path.stem not in RUNS]
+EITHER = [*INVALID, *VALID]
 SHORT = [case for case in EITHER if "ctrl_c_ignored_packets" not in str(case)]
 """Inputs without the one that may take long: its fluid run has 5e7 steps."""
 OPTIONS = {"recommend_20000_flows": ("--max-memory", "1")}

@@ -1,4 +1,4 @@
-"""What a model file says is what the model holds, in inside units."""
+"""The model has the values of the file, in internal units."""
 
 from __future__ import annotations
 

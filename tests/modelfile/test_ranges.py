@@ -122,9 +122,9 @@ RATE = "{ low = 8, high = 12 }"
 )  # fmt: skip
 def test_invalid_input_is_rejected(old: str, new: str, line: str) -> None:
     assert TEXT.count(old) == 1
-    with pytest.raises(ModelFileError) as refused:
+    with pytest.raises(ModelFileError) as error:
         loads(TEXT.replace(old, new), "model.toml")
-    assert str(refused.value) == f"model.toml: {line}"
+    assert str(error.value) == f"model.toml: {line}"
 
 
 def test_a_network_that_is_not_the_nominal_one_cannot_be_written() -> None:
@@ -132,7 +132,9 @@ def test_a_network_that_is_not_the_nominal_one_cannot_be_written() -> None:
     other = replace(model, network=with_values(model.network, {"reno.count": 30}))
     with pytest.raises(InvalidInput, match=r"around the network's reno.count \(30\)"):
         dumps(other)
-    with pytest.raises(InvalidInput, match="ranges must be for some of count, base_rtt_ms"):
+    with pytest.raises(
+        InvalidInput, match="a parameter with a range must be one of count, base_rtt_ms"
+    ):
         dumps(replace(model, ranges={"vegas.alpha_packets": Range(0.5, 1.5)}))
 
 
@@ -167,9 +169,9 @@ def test_a_number_of_flows_stays_whole() -> None:
     ],
 )  # fmt: skip
 def test_ranges_that_make_no_sense(values: dict, line: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         Range(**values)
-    assert str(refused.value) == line
+    assert str(error.value) == line
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1.001, 1e3), st.floats(0, 1), st.booleans())
@@ -198,9 +200,9 @@ def test_check_tells_the_ranges(tmp_path, capsys) -> None:
     }  # fmt: skip
     assert found["ranges"]["bottleneck.capacity_mbps"]["nominal"] == 10
     assert run_app(["check", str(path)]) == 0
-    told = capsys.readouterr().out
-    assert "reno.base_rtt_ms" in told
-    assert "simulate, analyse, sweep and export use the nominal values" in told
+    output = capsys.readouterr().out
+    assert "reno.base_rtt_ms" in output
+    assert "simulate, analyse, sweep and export use the nominal values" in output
     path.write_text(dumps(replace(loads(TEXT), ranges={})))
     assert run_app(["check", str(path)]) == 0
     assert "nominal" not in capsys.readouterr().out

@@ -153,9 +153,9 @@ CASES_OF_LINKS = [
 
 
 def refusal_of(text: str) -> str:
-    with pytest.raises(ModelFileError) as refused:
+    with pytest.raises(ModelFileError) as error:
         loads(text, "a.toml")
-    return str(refused.value)
+    return str(error.value)
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -246,14 +246,14 @@ def test_several_errors_are_counted_and_kept() -> None:
     text = GOOD.replace("capacity_mbps = 155", "capacity_mbps = -1").replace(
         "count = 3", "count = 0"
     )
-    with pytest.raises(ModelFileError) as refused:
+    with pytest.raises(ModelFileError) as error:
         loads(text, "a.toml")
-    assert refused.value.lines == (
+    assert error.value.lines == (
         "a.toml: bottleneck.capacity_mbps: must be above 0, but is -1",
         "a.toml: flows.reno.count: must be at least 1, but is 0",
         "a.toml: flows.vegas.count: must be at least 1, but is 0",
     )
-    assert str(refused.value) == refused.value.lines[0] + " (and 2 more)"
+    assert str(error.value) == error.value.lines[0] + " (and 2 more)"
 
 
 def test_names_cannot_break_the_line_or_act_on_a_terminal() -> None:
@@ -275,9 +275,9 @@ def test_expressions_are_text_like_any_other() -> None:
 
 
 def refusal_of_file(path: Path | str) -> str:
-    with pytest.raises(ModelFileError) as refused:
+    with pytest.raises(ModelFileError) as error:
         load(path)
-    return str(refused.value)
+    return str(error.value)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

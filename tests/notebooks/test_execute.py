@@ -59,7 +59,7 @@ def test_a_good_notebook_has_no_complaints():
 
 
 @pytest.mark.parametrize(
-    ("notebook", "told"),
+    ("notebook", "message"),
     [
         (executed(), "has no picture"),
         (executed(picture(x="")), "an axis (x) without name and unit: ''"),
@@ -84,8 +84,8 @@ def test_a_good_notebook_has_no_complaints():
     ],
     ids=("no-picture", "no-name", "no-unit", "order", "stderr", "error", "axes", "unknown"),
 )
-def test_faults_are_reported(notebook, told):
-    assert any(told in line for line in execute.complaints(notebook))
+def test_faults_are_reported(notebook, message):
+    assert any(message in line for line in execute.complaints(notebook))
 
 
 FIGURE = """

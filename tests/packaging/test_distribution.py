@@ -74,20 +74,20 @@ def test_the_source_distribution_holds_what_tests_and_pages_need(dist):
 
 @pytest.mark.slow
 def test_the_wheel_alone_recommends_and_is_well(dist, tmp_path):
-    """In a fresh environment and an empty folder: a shipped model, the doctor, types."""
+    """In a fresh environment and an empty folder: a built-in model, the doctor, types."""
     programs = first_use.installed(next(dist.glob("*.whl")), tmp_path / "env")
     here = tmp_path / "here"
     here.mkdir()
     cache = {"VEGASFLUID_CACHE_DIR": str(tmp_path / "cache")}
 
-    def told(*arguments: str) -> dict:
+    def json_of(*arguments: str) -> dict:
         return json.loads(first_use.done(programs / "vegasfluid", *arguments, cwd=here, **cache))
 
-    found = told("recommend", "weigle_feng_network2", "--out", "tuned.toml", "--json")
+    found = json_of("recommend", "weigle_feng_network2", "--out", "tuned.toml", "--json")
     assert found["reached"] is True
     assert 125 <= found["recommended"]["alpha_packets"] <= 170  # ns-2's own crossing: 147
-    assert told("check", "tuned.toml", "--json")["ok"] is True
-    health = told("doctor", "--json")
+    assert json_of("check", "tuned.toml", "--json")["ok"] is True
+    health = json_of("doctor", "--json")
     assert health["ok"] is True
     assert {package["name"] for package in health["packages"]} >= {"jax", "numba", "dask"}
     code = "import vegasfluid; print(vegasfluid.__file__)"

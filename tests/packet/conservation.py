@@ -44,8 +44,8 @@ def order(sim: Simulation) -> None:
     """What was sent, received and acknowledged is in order."""
     flows = sim.flows
     tcp = flows[flows["reliable"] == 1]
-    held = sim.slots["received"][flows["reliable"] == 1].sum(axis=1)
-    assert (tcp["delivered"] == tcp["expected"] + held).all()
+    out_of_order = sim.slots["received"][flows["reliable"] == 1].sum(axis=1)
+    assert (tcp["delivered"] == tcp["expected"] + out_of_order).all()
     assert (tcp["sent"] == tcp["max_seq"] + tcp["retransmitted"]).all()
     for low, high in (("opened", "una"), ("una", "expected"), ("expected", "max_seq")):
         assert (tcp[low] <= tcp[high]).all(), (low, high)

@@ -63,7 +63,7 @@ for losses independent of each other, and in the fluid."""
 
 @pytest.mark.parametrize(("wait", "spacing"), [(True, 2 / 3), (False, 2.0)])
 def test_reno_over_red_has_the_queue_of_the_closed_form(wait: bool, spacing: float) -> None:
-    """At rest k L (q - min) (C T + q)^2 = c^2 N^2: the same queue for both spacings of drops.
+    """At equilibrium k L (q - min) (C T + q)^2 = c^2 N^2: one queue for both spacings of drops.
 
     The windows are large (100 packets): the time that recovery takes is left out of the formula.
     """
@@ -76,12 +76,12 @@ def test_reno_over_red_has_the_queue_of_the_closed_form(wait: bool, spacing: flo
     runs = [simulate_packets(network, until=300, warmup=60, seed=seed) for seed in (1, 2, 3)]
     pipe, slope = network.bandwidth_delay(), spacing * max_drop / (high - low)
 
-    def rest(c: float) -> float:
+    def residual(c: float) -> float:
         return brentq(lambda q: slope * (q - low) * (pipe + q) ** 2 - (c * count) ** 2, low, high)
 
     queue = np.mean([float(metrics.mean_queue(run)[0]) for run in runs])
     dropped = np.mean([float(metrics.drop_share(run)[0]) for run in runs])
-    assert rest(PERIODIC) < queue < rest(MEAN_FIELD)
-    if wait:  # without it drops come in groups, and the queue swings about its rest by a fifth
-        assert queue == pytest.approx(rest(RANDOM), rel=0.03)
+    assert residual(PERIODIC) < queue < residual(MEAN_FIELD)
+    if wait:  # without it drops come in groups, and the queue oscillates by a fifth
+        assert queue == pytest.approx(residual(RANDOM), rel=0.03)
     assert (pipe + queue) / count * np.sqrt(dropped) == pytest.approx(RANDOM, rel=0.03)

@@ -25,15 +25,15 @@ def test_the_self_test_passes_with_the_locked_numba() -> None:
 
 
 def test_a_self_test_that_raises_fails(monkeypatch, tmp_path) -> None:
-    def broken() -> bool:
+    def is_changed() -> bool:
         raise AttributeError("no such internal")
 
     monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(self_test, "passes", broken)
+    monkeypatch.setattr(self_test, "passes", is_changed)
     assert not self_test.internals_work.__wrapped__()
     monkeypatch.setattr(self_test, "passes", lambda: True)
     assert self_test.internals_work.__wrapped__()
-    monkeypatch.setattr(self_test, "passes", broken)  # passed once for these versions
+    monkeypatch.setattr(self_test, "passes", is_changed)  # passed once for these versions
     assert self_test.internals_work.__wrapped__()
 
 

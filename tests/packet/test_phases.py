@@ -55,13 +55,13 @@ def test_assumptions_are_reported_for_all_flows_that_respond() -> None:
     udp = Flows(1, Unresponsive(), base_rtt=0.05, traffic=Cbr(50.0))
     network = Network(TAIL, {"reno": RENO, "vegas": replace(RENO, law=Vegas()), "udp": udp})
     assert network.send_overhead("udp") == 0.0
-    (said,) = network.assumptions()
-    assert said.startswith("reno, vegas: senders wait at random up to 1 ms")
-    assert simulate_packets(network, 5.0).attrs["assumed"] == said
+    (assumption,) = network.assumptions()
+    assert assumption.startswith("reno, vegas: senders wait at random up to 1 ms")
+    assert simulate_packets(network, 5.0).attrs["assumed"] == assumption
 
 
 def test_equal_flows_share_alike_and_runs_differ() -> None:
-    """Started together, they would all be one and the same run, and that is said."""
+    """Started together, all seeds would give the same run, and a message reports that."""
     equal = Network(TAIL, {name: replace(RENO, count=3) for name in ("one", "two")})
     runs = simulate_seeds(equal, 60.0, seeds=range(1, 9), warmup=10.0)
     assert "warnings" not in runs.attrs

@@ -159,15 +159,15 @@ def jobs_of_two_engines():
 
 def test_results_are_in_the_order_of_the_seeds_for_any_number_of_workers():
     experiment = Experiment("figure1", "", lambda results: Evidence(), jobs=jobs_of_two_engines)
-    told = []
-    one = run_jobs([experiment], workers=1, report=lambda done, x: told.append((done, x)))
+    calls = []
+    one = run_jobs([experiment], workers=1, report=lambda done, x: calls.append((done, x)))
     two = run_jobs([experiment], workers=2)
     assert one == two
     assert list(one["figure1"]) == list(two["figure1"]) == list(jobs_of_two_engines())
     assert [seed for seed, _ in one["figure1"]["packets"]] == [3, 1, 2]
     assert len(one["figure1"]["fluid"]) == 1
     assert all(used > 0.9 for kept in one["figure1"].values() for _, used in kept)
-    assert told == [(done, 5) for done in range(1, 6)]
+    assert calls == [(done, 5) for done in range(1, 6)]
 
 
 A_PAPER = """
@@ -204,10 +204,10 @@ reason = "for that"
 )
 def test_incomplete_claims_are_rejected_in_one_line(tmp_path, old, new, message):
     (tmp_path / "claims.toml").write_text(A_PAPER.replace(old, new))
-    with pytest.raises(InvalidInput, match=message) as refused:
+    with pytest.raises(InvalidInput, match=message) as error:
         load_paper(tmp_path)
-    assert "\n" not in str(refused.value)
-    assert str(tmp_path / "claims.toml") in str(refused.value)
+    assert "\n" not in str(error.value)
+    assert str(tmp_path / "claims.toml") in str(error.value)
 
 
 def test_the_report_has_claim_evidence_and_reason_in_both_forms(tmp_path):
@@ -288,13 +288,13 @@ def check_quick_run(folder: Path, capsys, kept=lambda experiment: True) -> dict:
     document = json.loads(capsys.readouterr().out)
     assert document["unexplained"] == []
     assert document["claims"] == sum(document["verdicts"].values())
-    told = told_by_the_report()
+    calls = told_by_the_report()
     for name_of_paper, paper in document["papers"].items():
         quick = {item.name for item in experiments_of(name_of_paper) if item.quick and kept(item)}
         claims = load_paper(PAPERS / name_of_paper).claims
         assert set(paper["claims"]) == {claim.id for claim in claims if claim.experiment in quick}
         for name, claim in paper["claims"].items():
-            assert told[name, claim["says"]] == claim["verdict"], name
+            assert calls[name, claim["says"]] == claim["verdict"], name
     left = sum(len(paper["not_run"]) for paper in document["papers"].values())
     assert (
         document["claims"] + left == sum(len(load_paper(item).claims) for item in in_order()) >= 250

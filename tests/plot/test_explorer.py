@@ -52,7 +52,7 @@ def test_the_reading_is_that_of_the_run_at_the_point(explorer, alpha, beta):
     assert found.ratio == pytest.approx(vf.metrics.goodput_ratio(run, "vegas"))
     assert found.queueing_delay == pytest.approx(float(vf.metrics.queueing_delay(run)[0]))
     assert found.utilisation == pytest.approx(float(vf.metrics.utilisation(run)[0]))
-    assert found.doubts == tuple(run.attrs["warnings"].splitlines())
+    assert found.warnings == tuple(run.attrs["warnings"].splitlines())
     assert f"ratio {found.ratio:.3f}" in str(found)
 
 

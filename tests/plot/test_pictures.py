@@ -47,24 +47,26 @@ def network() -> vf.Network:
 
 
 def run(engine: str = "fluid", shift: float = 0.0) -> xr.Dataset:
-    """Damped swings, as if they had been simulated."""
-    swing = np.exp(-TIMES / 15) * np.sin(TIMES + shift)
+    """Damped oscillations, as if they had been simulated."""
+    oscillation = np.exp(-TIMES / 15) * np.sin(TIMES + shift)
     late = np.exp(-TIMES / 15) * np.sin(TIMES + shift - 1)
     rates = np.array([300.0, 300.0, 200.0, 200.0])
-    delivered = np.cumsum(rates * (1 + 0.5 * swing[:, None]) * 0.1, axis=0)
+    delivered = np.cumsum(rates * (1 + 0.5 * oscillation[:, None]) * 0.1, axis=0)
     flows = {name: np.zeros((TIMES.size, 4)) for name in CLASS_VARIABLES}
     flows |= {
         "delivered": delivered,
         "sent": 1.01 * delivered,
-        "cwnd": np.stack([20 + 8 * swing, 20 + 8 * swing, 14 + 5 * late, 14 + 5 * late], axis=1),
+        "cwnd": np.stack(
+            [20 + 8 * oscillation, 20 + 8 * oscillation, 14 + 5 * late, 14 + 5 * late], axis=1
+        ),
         "cwnd_spread": np.full((TIMES.size, 4), 3.0),
     }
     links = {name: np.zeros((TIMES.size, 1)) for name in LINK_VARIABLES if name != "capacity"}
     links |= {
-        "queue": 40 * (1 + 0.5 * swing)[:, None],
-        "avg_queue": 40 * (1 + 0.3 * swing)[:, None],
+        "queue": 40 * (1 + 0.5 * oscillation)[:, None],
+        "avg_queue": 40 * (1 + 0.3 * oscillation)[:, None],
         "admitted": delivered.sum(axis=1, keepdims=True),
-        "lost": 0.01 * delivered.sum(axis=1, keepdims=True) * (1 + 0.2 * swing[:, None]),
+        "lost": 0.01 * delivered.sum(axis=1, keepdims=True) * (1 + 0.2 * oscillation[:, None]),
     }
     attributes = {"engine": engine, "warmup": 10.0, "title": "Two against two, $made up$"}
     return make_trajectory(Recording(network(), TIMES, flows, links), attributes)
@@ -82,8 +84,8 @@ def swept() -> xr.Dataset:
 
 def measured(ratios: list[float], delay: float) -> Measurement:
     numbers = {"jain_index": 0.95, "utilisation": 0.999, "queue_packets": 1000 * delay}
-    rest = {"queueing_delay_s": delay, "drop_share": 1e-3, "retransmit_share": 1e-3}
-    return Measurement(tuple({"ratio": ratio, **numbers, **rest} for ratio in ratios))
+    others = {"queueing_delay_s": delay, "drop_share": 1e-3, "retransmit_share": 1e-3}
+    return Measurement(tuple({"ratio": ratio, **numbers, **others} for ratio in ratios))
 
 
 def recommendation() -> Recommendation:
@@ -206,8 +208,8 @@ def test_ratios_at_the_colour_bar_are_plain_numbers():
     figure.canvas.draw()
     low, high = figure.axes[-1].get_ylim()
     beside = zip(figure.axes[-1].get_yticks(), figure.axes[-1].get_yticklabels(), strict=True)
-    said = [text.get_text() for at, text in beside if low <= at <= high]
-    assert said == ["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]
+    shown = [text.get_text() for at, text in beside if low <= at <= high]
+    assert shown == ["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]
 
 
 def equilibrium() -> Equilibrium:

@@ -33,7 +33,7 @@ def test_beta_goes_with_alpha(given, alpha, beta):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({BAND: 1, BETA: 9}, "left out where beta is swept"),
         ({"vegas.alpa_packets": 1}, "vegas.alpha_packets"),
@@ -41,16 +41,16 @@ def test_beta_goes_with_alpha(given, alpha, beta):
         ({ALPHA: 9, BETA: 5}, "alpha must be at most beta"),
     ],
 )
-def test_invalid_input_is_rejected(given, said):
-    with pytest.raises(InvalidInput, match=said):
+def test_invalid_input_is_rejected(given, message):
+    with pytest.raises(InvalidInput, match=message):
         with_numbers(MODEL.network, given)
 
 
 def test_an_unknown_number_is_rejected_with_a_suggestion_before_anything_runs():
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         small_sweep(axes=[Numbers("vegas.alfa_packets", [1])])
-    assert refused.value.allowed.count("vegas.") >= 2
-    assert "vegas.alpha_packets" in refused.value.allowed
+    assert error.value.allowed.count("vegas.") >= 2
+    assert "vegas.alpha_packets" in error.value.allowed
 
 
 def test_whole_packets_are_rounded_where_the_dialect_has_no_others():
@@ -118,7 +118,7 @@ def test_names_of_dimensions_are_not_taken_twice(label):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"engine": "ns2"}, "one of fluid, density, packets"),
         ({"seeds": ()}, "one or more, all different"),
@@ -129,6 +129,6 @@ def test_names_of_dimensions_are_not_taken_twice(label):
         ({"warmup": 3.0}, "warmup must be below"),
     ],
 )
-def test_an_invalid_plan_is_rejected(options, said):
-    with pytest.raises(InvalidInput, match=said):
+def test_an_invalid_plan_is_rejected(options, message):
+    with pytest.raises(InvalidInput, match=message):
         small_sweep(**options)

@@ -53,9 +53,9 @@ def test_a_damaged_chunk_is_named_and_computed_again(whole, tmp_path, name, dama
     assert (reached.found, reached.done) == (6, 8)
     assert reports == [6, 8]
     assert files_of(path) == files_of(whole)
-    said = [str(warning.message) for warning in caught]
-    assert len(said) == (0 if gone else 1)
-    for message in said:
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == (0 if gone else 1)
+    for message in messages:
         assert f"{path}: chunk 1/0 ({name.split('/')[0]} " in message
         assert "\n" not in message
 
@@ -302,10 +302,10 @@ def test_processes_that_begin_together_finish_or_say_so(tmp_path):
             )
             for _ in range(2)
         ]
-        said = [process.communicate(timeout=300) for process in started]
+        messages = [process.communicate(timeout=300) for process in started]
         statuses = sorted(process.returncode for process in started)
-        assert statuses in ([0, 0], [0, 2]), said
-        assert all(err.count("\n") <= 1 for _, err in said)
-        assert sum("no other process is writing" in err for _, err in said) == statuses[1] / 2
+        assert statuses in ([0, 0], [0, 2]), messages
+        assert all(err.count("\n") <= 1 for _, err in messages)
+        assert sum("no other process is writing" in err for _, err in messages) == statuses[1] / 2
         assert int((open_sweep(path)["status"] == 1).sum()) == 3
     assert not list(tmp_path.glob(".*"))

@@ -55,12 +55,12 @@ def test_other_users_cannot_connect(cluster: Client, protocol: str):
 
 def test_its_http_servers_answer_nothing(cluster: Client):
     pages = ("/", "/status", "/health", "/info/main/workers.html", "/json/identity.json")
-    answered = []
+    open_ports = []
     for address, port in listening():
         for page in pages:
             try:
                 with urllib.request.urlopen(f"http://{address}:{port}{page}", timeout=5) as answer:
-                    answered.append((port, page, answer.read(80)))
+                    open_ports.append((port, page, answer.read(80)))
             except OSError:  # of which urllib's errors are subclasses
                 continue
-    assert answered == []
+    assert open_ports == []

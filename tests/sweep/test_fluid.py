@@ -208,8 +208,8 @@ def started(path, before="", *, shared=False, **more):
 def test_two_devices_give_the_results_of_one(swept, tmp_path):
     path = tmp_path / "sweep.zarr"
     process = started(path, XLA_FLAGS="--xla_force_host_platform_device_count=2")
-    out, said = process.communicate(timeout=300)
-    assert out.split() == ["2", "1", "8"], said
+    out, errors = process.communicate(timeout=300)
+    assert out.split() == ["2", "1", "8"], errors
     one, two = open_sweep(swept).load(), open_sweep(path).load()
     for name in METRICS:
         np.testing.assert_allclose(two[name], one[name], rtol=1e-9, atol=1e-12, err_msg=name)

@@ -153,10 +153,10 @@ def test_a_dead_worker_is_replaced_and_an_interrupted_sweep_goes_on(tmp_path, mo
     wait_for(lambda: {item.pid for item in workers_of(process)} - {worker.pid}, process)
     assert before < chunks_after(process, path, 3) < FEW
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=LONGEST)
-    assert process.returncode == 130, said
-    assert "run the same command again to resume" in said
-    assert "Traceback" not in said
+    _, errors = process.communicate(timeout=LONGEST)
+    assert process.returncode == 130, errors
+    assert "run the same command again to resume" in errors
+    assert "Traceback" not in errors
     assert int((open_sweep(path)["status"] == 1).sum()) == chunks_in(path) < FEW
     monkeypatch.setattr(runner, "engine_of", here)
     for out in (path, undisturbed):
@@ -179,8 +179,8 @@ def test_workers_that_die_are_replaced_and_their_chunks_computed_again(
         assert chunks_in(path) < POINTS
         victim.kill()
         killed.add(victim.pid)
-    _, said = process.communicate(timeout=LONGEST)
-    assert process.returncode == 0, said
+    _, errors = process.communicate(timeout=LONGEST)
+    assert process.returncode == 0, errors
     assert len(killed) == WORKER_KILLS
     assert files_of(path) == undisturbed
 
@@ -191,11 +191,11 @@ def test_ctrl_c_stops_it_with_advice_to_resume_and_status_130(asked, undisturbed
     process = begun(asked, path, "--workers", "2")
     wait_for(lambda: chunks_in(path) >= 3, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to every process of the group
-    _, said = process.communicate(timeout=LONGEST)
+    _, errors = process.communicate(timeout=LONGEST)
     assert process.returncode == 130
-    assert "points are saved in" in said
-    assert "run the same command again to resume" in said
-    assert "Traceback" not in said
+    assert "points are saved in" in errors
+    assert "run the same command again to resume" in errors
+    assert "Traceback" not in errors
     assert 3 <= chunks_in(path) < POINTS
     assert int((open_sweep(path)["status"] == 1).sum()) == chunks_in(path)
     done = finished([*asked, "--out", path, "--workers", "2"])

@@ -215,17 +215,17 @@ def test_a_point_that_fails_is_recorded_and_stops_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"seeds": (7,)}, "seeds"),
         ({"until": 3.0}, "model"),
         ({"engine": "fluid", "seeds": (1,)}, "engine"),
     ],
 )
-def test_the_store_of_another_sweep_is_left_alone(tmp_path, undisturbed, options, said):
+def test_the_store_of_another_sweep_is_left_alone(tmp_path, undisturbed, options, message):
     path = tmp_path / "sweep.zarr"
     run(small_sweep(), path)
-    with pytest.raises(InvalidInput, match=f"--out must be new.*{said}"):
+    with pytest.raises(InvalidInput, match=f"--out must be new.*{message}"):
         run(small_sweep(**options), path)
     assert files_of(path) == undisturbed
 

@@ -43,8 +43,8 @@ def test_it_prints_one_document_and_goes_on(model, tmp_path, capsys, without_a_c
         assert document.keys() == {"out", "points", "done", "failed", "seconds"}
         assert (document["points"], document["done"], document["failed"]) == (4, 4, 0)
         assert document["out"] == str(out)
-    said = open_sweep(out).attrs["command"]
-    assert said == f"vegasfluid {' '.join(packets(model))} --seed 1".replace(
+    expected_text = open_sweep(out).attrs["command"]
+    assert expected_text == f"vegasfluid {' '.join(packets(model))} --seed 1".replace(
         "--until 2 --seeds 2 --seed 1", "--seeds 2 --seed 1 --until 2.0"
     )
 
@@ -114,7 +114,7 @@ COORDINATES = ("seed", "flow_class", "link")
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "expected_text"),
     [
         (("--over", "vegas.alpa_packets=1,2"), "vegas.alpha_packets"),
         (("--over", "reno.count=5:1:3"), "FROM below TO"),
@@ -130,14 +130,16 @@ COORDINATES = ("seed", "flow_class", "link")
         (("--warmup", "9"), "warmup"),
     ],
 )
-def test_errors_are_one_line_and_create_no_store(model, tmp_path, capsys, more, said, monkeypatch):
+def test_errors_are_one_line_and_create_no_store(
+    model, tmp_path, capsys, more, expected_text, monkeypatch
+):
     from vegasfluid.sweep import packet_tasks
 
     monkeypatch.setattr(packet_tasks, "CONNECT_TIMEOUT", 1)
     out = tmp_path / "sweep.zarr"
     assert run_app(packets(model, "--out", out, *more)) == 2
     message = capsys.readouterr().err.splitlines()[-1]
-    assert said in message
+    assert expected_text in message
     assert message.startswith("vegasfluid: ")
     if "--scheduler" not in more:
         assert not out.exists()
@@ -169,9 +171,9 @@ def test_an_output_of_another_sweep_is_left_alone(model, tmp_path, capsys, witho
     before = files_of(out)
     capsys.readouterr()
     assert run_app(packets(model, "--out", out, "--seed", "5")) == 2
-    said = capsys.readouterr().err.strip()
-    assert "new, or the store of this sweep" in said
-    assert "seeds" in said
+    expected_text = capsys.readouterr().err.strip()
+    assert "new, or the store of this sweep" in expected_text
+    assert "seeds" in expected_text
     assert files_of(out) == before
 
 
@@ -180,8 +182,8 @@ def test_with_a_local_cluster(model, tmp_path):
     done = finished([*packets(model, "--out", out, "--workers", 1, "--json")[1:]])
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["done"] == 4
-    told = done.stderr.splitlines()  # nothing, unless this machine takes more than a minute
-    assert all(line.startswith("sweep: ") for line in told)
+    errors = done.stderr.splitlines()  # nothing, unless this machine takes more than a minute
+    assert all(line.startswith("sweep: ") for line in errors)
 
 
 def test_help_loads_nothing_heavy():

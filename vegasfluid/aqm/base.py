@@ -143,7 +143,8 @@ class QueueDiscipline(Value):
     def integrates(self) -> bool:
         """Whether the AQM state keeps changing unless the queue has one certain length.
 
-        So it is with integral control. Its equilibrium is searched with `converging_derivative`.
+        That is the case with integral control, as in PIE. The search for an equilibrium then begins
+        with `converging_derivative`.
         """
         return False
 

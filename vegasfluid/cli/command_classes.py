@@ -36,5 +36,5 @@ class Group(HelpLayout, TyperGroup):
     """The group of all subcommands with this help layout, also by other spellings."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The subcommand of this name, or of the name that it is another spelling of."""
+        """The subcommand with the name `cmd_name`; another spelling (`analyze`) also finds it."""
         return super().get_command(ctx, SPELLINGS.get(cmd_name, cmd_name))

@@ -64,7 +64,7 @@ def draw_sweep(files: list[Path], metric: str | None, plot_over: tuple[str, ...]
     from vegasfluid.sweep import open_sweep
 
     if len(files) > 1:
-        raise Unsupported("plot", "a sweep with other files", "each sweep has a picture by itself")
+        raise Unsupported("plot", "a sweep with other files", "a sweep is plotted alone")
     return sweep_panels(open_sweep(files[0]), metric or "ratio", plot_over)
 
 

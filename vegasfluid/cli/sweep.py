@@ -127,9 +127,11 @@ def check_outputs(model: str, outputs: Outputs, dry_run: bool, engine: str) -> N
     if engine != "packets":
         for option in ("workers", "scheduler"):
             if getattr(outputs, option) is not None:
-                raise Unsupported("sweep", f"--{option} with {engine}", "only packets use Dask")
+                raise Unsupported("sweep", f"--{option} with {engine}", "only packet runs use Dask")
     elif outputs.multi_host:
-        raise Unsupported("sweep", "--multi-host with packets", "they use --scheduler instead")
+        raise Unsupported(
+            "sweep", "--multi-host with packets", "use --scheduler to run packets on several hosts"
+        )
 
 
 def command_of(name: str, over: Sequence[str], options: dict[str, Any]) -> str:

@@ -212,7 +212,7 @@ def reference_runs(
     exported = export_model(model, reference.format, points=points, seed=seeds[0])
 
     def run(seed: int) -> Averages:
-        """Averages of one run of the reference."""
+        """Run the exported model with a seed; return its averages after the warm-up."""
         with scenario_folder(exported.files) as folder:
             text = reference.run(folder, seed)
         return parse_averages(text, model.network, reference.title)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from vegasfluid.errors import InvalidInput, Words
+from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.network import Network
 
 __all__ = ["Topology", "access_hops", "build_topology"]
@@ -62,10 +62,8 @@ def build_topology(network: Network, system: str) -> Topology:
     links = {name: (number[name, 0], number[name, 1]) for name in network.links}
     pairs = [frozenset(ends) for ends in links.values()]
     if len(set(pairs)) < len(pairs) or any(len(pair) < 2 for pair in pairs):
-        allowed = f"such that no two links join the same nodes, for {system}"
-        raise InvalidInput(
-            "Network", "the paths", allowed, Words("with links side by side or in a ring")
-        )
+        reason = f"{system} needs links that join different pairs of nodes"
+        raise Unsupported("Network", "a network with parallel links or a ring", reason)
     routes = {name: (number[path[0], 0], number[path[-1], 1]) for name, path in paths.items()}
     for name, path in paths.items():
         if _shortest_routes(pairs, *routes[name]) != (len(path), 1):

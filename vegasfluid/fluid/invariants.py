@@ -47,7 +47,7 @@ def check_invariants(run: Recording) -> Recording:
     """
     earliest = min(violations(run), default=None)
     if earliest is not None:
-        raise SolveFailed(f"the fluid model went wrong: {earliest}.")
+        raise SolveFailed(f"the fluid model failed: {earliest}.")
     return run
 
 

@@ -27,7 +27,7 @@ LARGEST_LATE_STEP = 0.05
 goodput by up to 0.3 %; half the usual step changes it by 0.1 %."""
 TRANSIENT_PART = 40
 """The initial transient ends 1/40 of the run after the last start or event (chosen)."""
-SLACK = 0.99
+SAFETY_FACTOR = 0.99
 """Step over its largest allowed value (chosen; a margin for rounding)."""
 AVERAGING_STEPS = 1.5
 """Longest step in time constants of an AQM's state (the method is stable up to 2.78)."""
@@ -105,7 +105,7 @@ def mean_field_step(shortest: float, links: Links) -> float:
         shortest: shortest delay, s.
         links: capacity (packets/s), buffer (packets) and queue discipline of each link.
     """
-    return SLACK * min([shortest, LARGEST_STEP, *link_limits(links)])
+    return SAFETY_FACTOR * min([shortest, LARGEST_STEP, *link_limits(links)])
 
 
 def density_step(step: float, shortest: float) -> float:
@@ -171,6 +171,6 @@ def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
     starts = [start for flows in network.flows.values() for start in flow_starts(flows)]
     last_change = max([*starts, *(event.at for event in network.events)])
     transient_end = last_change + grid.until / TRANSIENT_PART
-    longest = SLACK * min([LARGEST_LATE_STEP, *link_limits(links_of(network))])
+    longest = SAFETY_FACTOR * min([LARGEST_LATE_STEP, *link_limits(links_of(network))])
     factor = int(longest / grid.step + 1e-9)
     return grid if factor < 2 else grid._replace(longer_steps=(transient_end, factor))

@@ -21,7 +21,7 @@ MANY_TIMEOUTS = 0.05
 """Timeouts per lost packet above which the time in timeouts makes the model inaccurate."""
 FEW_FLOWS = 10
 """Flows at a link below which a mean over flows is inaccurate, as each loss affects all of them."""
-SWING = 0.25
+LARGEST_OSCILLATION = 0.25
 """Standard deviation of a queue over its mean above which flows are synchronised, in the model more
 than in packet runs. (It does not apply to drop-tail queues, which oscillate in packet runs too.)"""
 UNEVEN = 1.25
@@ -103,11 +103,11 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
                 yield from uneven_losses(run, late, name)
             continue
         queue = run.links["queue"][late, number]
-        swing = float(np.std(queue) / max(float(np.mean(queue)), 1.0))
-        if swing > SWING:
+        oscillation = float(np.std(queue) / max(float(np.mean(queue)), 1.0))
+        if oscillation > LARGEST_OSCILLATION:
             yield (
-                f"{name}: the queue oscillates by {swing:.0%} of its mean; above {SWING:.0%}, the "
-                "model synchronises the flows more than packet runs do."
+                f"{name}: the queue oscillates by {oscillation:.0%} of its mean; above "
+                f"{LARGEST_OSCILLATION:.0%}, the model synchronises the flows more than packet runs do."
             )
 
 

@@ -177,7 +177,7 @@ class Arrays(Indexing):
         shape = tuple(small.shape[axis] for axis in kept)
         rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), -1)
         if not rows.shape[1]:
-            raise Unsupported("a reduction of nothing")
+            raise Unsupported("a reduction over an empty axis")
         items = tuple(self.joined(name, [small.items[n] for n in row]) for row in rows)
         return Small(shape, small.dtype, items)
 
@@ -207,7 +207,7 @@ class Arrays(Indexing):
         dtype = np.dtype(equation.params["dtype"])
         if not in_registers(shape):
             if len(shape) != 1:
-                raise Unsupported("counting in a large array of several axes")
+                raise Unsupported("iota with several axes for a large array")
             target = self.scratch.array(shape, dtype, varying=False)
             with self.b.loop(constant(shape[0], INDEX)) as index:
                 params = {"new_dtype": dtype}
@@ -252,7 +252,7 @@ class Arrays(Indexing):
             order = np.concatenate(numbers, axis).ravel()
             return Small(shape, values[0].dtype, tuple(items[number] for number in order))
         if math.prod(shape[:axis]) != 1:
-            raise Unsupported("large arrays joined along an inner axis")
+            raise Unsupported("a concatenation of large arrays along an inner axis")
         varying = any(value.varying for value in values)
         target, begin = self.scratch.array(shape, values[0].dtype, varying), 0
         for value in values:
@@ -290,7 +290,7 @@ class Arrays(Indexing):
         small, shape = self.registers(value), equation.outvars[0].aval.shape
         fill = self.registers(filling).items[0]
         if not in_registers(shape):
-            raise Unsupported("a large array with a margin")
+            raise Unsupported("pad with a large result")
         numbers = np.full(shape, -1)
         places = []
         for size, (low, _, inside) in zip(

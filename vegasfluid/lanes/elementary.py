@@ -49,37 +49,37 @@ def checked(x: Item) -> None:
 
 
 def add(b: Builder, x: Item, y: Item) -> Item:
-    """Write the sum x + y of doubles, which LLVM may fuse with a product; return the result."""
+    """Write code for the sum x + y of doubles, which LLVM may fuse with a product; return it."""
     return b.apply("fadd contract {r} {0}, {1}", REAL, x, y)
 
 
 def sub(b: Builder, x: Item, y: Item) -> Item:
-    """Write the difference x - y of doubles, which LLVM may fuse with a product; return it."""
+    """Write code for the difference x - y of doubles, which LLVM may fuse with a product."""
     return b.apply("fsub contract {r} {0}, {1}", REAL, x, y)
 
 
 def mul(b: Builder, x: Item, y: Item) -> Item:
-    """Write the product x y of doubles, which LLVM may fuse with a sum; return the result."""
+    """Write code for the product x y of doubles, which LLVM may fuse with a sum; return it."""
     return b.apply("fmul contract {r} {0}, {1}", REAL, x, y)
 
 
 def div(b: Builder, x: Item, y: Item) -> Item:
-    """Write the quotient x / y of doubles; return the result."""
+    """Write code for the quotient x / y of doubles; return the result."""
     return b.apply("fdiv {r} {0}, {1}", REAL, x, y)
 
 
 def less(b: Builder, x: Item, y: Item) -> Item:
-    """Write the comparison x < y of doubles, false if either is nan; return the result."""
+    """Write code for the comparison x < y of doubles, false if either is nan; return the result."""
     return b.apply("fcmp olt {t0} {0}, {1}", BOOL, x, y)
 
 
 def choose(b: Builder, condition: Item, yes: Item, no: Item) -> Item:
-    """Write a selection, `yes` where the condition holds, else `no`; return the result."""
+    """Write code for a selection, `yes` where the condition holds, else `no`; return the result."""
     return b.apply("select {t0} {0}, {t1} {1}, {t2} {2}", yes.dtype, condition, yes, no)
 
 
 def polynomial(b: Builder, x: Item, coefficients: list[float]) -> Item:
-    """Write a polynomial in x with coefficients in ascending order; return its value."""
+    """Write code for a polynomial in x with coefficients in ascending order; return its value."""
     total = real(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         total = add(b, mul(b, total, x), real(coefficient))
@@ -87,7 +87,7 @@ def polynomial(b: Builder, x: Item, coefficients: list[float]) -> Item:
 
 
 def power_of_two(b: Builder, exponent: Item) -> Item:
-    """Write 2 to the power of a 64-bit integer from -1022 to 1023, as a double; return it."""
+    """Write code for 2 to the power of a 64-bit integer from -1022 to 1023, as a double."""
     biased = b.apply("add {r} {0}, {1}", INDEX, exponent, whole(1023))
     bits = b.apply("shl {r} {0}, {1}", INDEX, biased, whole(52))
     return b.apply("bitcast {t0} {0} to {r}", REAL, bits)
@@ -104,7 +104,7 @@ def reduced(b: Builder, x: Item) -> tuple[Item, Item]:
 
 
 def exp(b: Builder, x: Item) -> Item:
-    """Write the exponential function of a double; return the result."""
+    """Write code for the exponential function of a double; return the result."""
     checked(x)
     high = choose(b, less(b, real(HIGHEST), x), real(HIGHEST), x)
     bounded = choose(
@@ -119,7 +119,7 @@ def exp(b: Builder, x: Item) -> Item:
 
 
 def expm1(b: Builder, x: Item) -> Item:
-    """Write exp(x) - 1 of a double, accurate for small x too; return the result."""
+    """Write code for exp(x) - 1 of a double, accurate for small x too; return the result."""
     checked(x)
     near = mul(b, x, polynomial(b, x, [1 / math.factorial(n + 1) for n in range(TERMS_EXP)]))
     small = less(b, b.call("fabs", REAL, x), real(SMALL))
@@ -127,7 +127,7 @@ def expm1(b: Builder, x: Item) -> Item:
 
 
 def log(b: Builder, x: Item) -> Item:
-    """Write the natural logarithm of a double, -infinity at 0, nan below 0; return the result."""
+    """Write code for the natural logarithm of a double, -infinity at 0, nan below 0; return it."""
     checked(x)
     tiny = less(b, x, real(SUBNORMAL))
     scaled = choose(b, tiny, mul(b, x, real(2.0**SHIFT)), x)
@@ -155,7 +155,7 @@ def log(b: Builder, x: Item) -> Item:
 
 
 def log1p(b: Builder, x: Item) -> Item:
-    """Write log(1 + x) of a double, accurate for small x too; return the result."""
+    """Write code for log(1 + x) of a double, accurate for small x too; return the result."""
     checked(x)
     u = b.apply("fadd {r} {0}, {1}", REAL, x, real(1.0))
     above = b.apply("fsub {r} {0}, {1}", REAL, u, real(1.0))
@@ -165,7 +165,7 @@ def log1p(b: Builder, x: Item) -> Item:
 
 
 def power(b: Builder, x: Item, y: Item) -> Item:
-    """Write the power x^y of doubles; return the result.
+    """Write code for the power x^y of doubles; return the result.
 
     Its relative error is a few times 1e-16 times the size of y log x. A negative x with a
     fractional y gives nan.
@@ -186,7 +186,7 @@ def power(b: Builder, x: Item, y: Item) -> Item:
 
 
 def cbrt(b: Builder, x: Item) -> Item:
-    """Write the cube root of a double, a power and one step of Newton's method; return it."""
+    """Write code for the cube root of a double, a power and one step of Newton's method."""
     checked(x)
     size = b.call("fabs", REAL, x)
     root = exp(b, mul(b, log(b, size), real(1 / 3)))
@@ -199,7 +199,7 @@ def cbrt(b: Builder, x: Item) -> Item:
 
 
 def tanh(b: Builder, x: Item) -> Item:
-    """Write the hyperbolic tangent of a double; return the result."""
+    """Write code for the hyperbolic tangent of a double; return the result."""
     checked(x)
     size = b.call("fabs", REAL, x)
     twice = choose(b, less(b, size, real(20.0)), add(b, size, size), real(40.0))

@@ -77,7 +77,7 @@ def by_constant(name: str) -> Operation:
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x) or y.value is None or int(y.value) in (0, -1):
-            raise Unsupported(f"an integer {name} by a number that varies")
+            raise Unsupported(f"an integer {name} by a number that is not constant")
         return b.apply(f"{signedness(x)}{name} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
     return build
@@ -170,7 +170,7 @@ def rounding(name: str) -> Operation:
 
 
 def nearest(b: Builder, params: Any, x: Item) -> Item:
-    """Write x rounded to a whole number, as `params` say for halves; return the result."""
+    """Write code for x rounded to a whole number, as `params` say for halves; return the result."""
     even = params["rounding_method"] == jax.lax.RoundingMethod.TO_NEAREST_EVEN
     return b.call("roundeven" if even else "round", x.dtype, x)
 
@@ -196,7 +196,7 @@ def elementary_function(name: str) -> Operation:
 
 
 def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """Write whether x is before y in sorted order, with nan last; return the result."""
+    """Write code that checks whether x is before y in sorted order, with nan last; return it."""
     if not is_float(x):
         return comparison("lt")(b, _, x, y)
     less = comparison("lt")(b, _, x, y)
@@ -207,19 +207,19 @@ def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
 
 
 def negated(b: Builder, _: Any, x: Item) -> Item:
-    """Write the number with its sign changed; return the result."""
+    """Write code for the number with its sign changed; return the result."""
     if is_float(x):
         return b.apply("fneg {t0} {0}", x.dtype, x)
     return b.apply("sub {r} {0}, {1}", x.dtype, constant(0, x.dtype), x)
 
 
 def inverted(b: Builder, _: Any, x: Item) -> Item:
-    """Write the logical not of a truth value, or the bitwise not of an integer; return it."""
+    """Write code for the logical not of a truth value, or the bitwise not of an integer."""
     return b.apply("xor {r} {0}, {1}", x.dtype, x, constant(x.dtype == BOOL or -1, x.dtype))
 
 
 def sign(b: Builder, _: Any, x: Item) -> Item:
-    """Write the sign of a number: -1, 0, 1 or nan; return the result."""
+    """Write code for the sign of a number: -1, 0, 1 or nan; return the result."""
     zero, one = constant(0, x.dtype), constant(1, x.dtype)
     above = comparison("gt")(b, _, x, zero)
     below = comparison("lt")(b, _, x, zero)
@@ -228,7 +228,7 @@ def sign(b: Builder, _: Any, x: Item) -> Item:
 
 
 def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
-    """Write the case that a truth value (false: the first) or an integer selects; return it."""
+    """Write code for the case that a truth value (false: the first) or an integer selects."""
     if which.value is not None:
         return cases[int(which.value)]
     if which.dtype == BOOL:
@@ -245,7 +245,7 @@ def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
 
 
 def whole_power(b: Builder, params: Any, x: Item) -> Item:
-    """Write x to the integer power `params["y"]`, by repeated squaring; return the result."""
+    """Write code for x to the integer power `params["y"]`, by repeated squaring; return it."""
     multiply, exponent = arithmetic("mul"), abs(params["y"])
     product, square = None, x
     while exponent:
@@ -265,43 +265,43 @@ def square(b: Builder, _: Any, x: Item) -> Item:
 
 
 def one_minus_square(b: Builder, _: Any, x: Item) -> Item:
-    """Write 1 - x^2 as (1 - x) (1 + x), accurate for x near 1; return the result."""
+    """Write code for 1 - x^2 as (1 - x) (1 + x), accurate for x near 1; return the result."""
     one = constant(1, x.dtype)
     below, above = (arithmetic(name)(b, None, one, x) for name in ("sub", "add"))
     return arithmetic("mul")(b, None, below, above)
 
 
 def power(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """Write the power x^y, computed in double precision; return the result."""
+    """Write code for the power x^y, computed in double precision; return the result."""
     result = elementary.power(b, convert(b, x, REAL), convert(b, y, REAL))
     return convert(b, result, x.dtype)
 
 
 def reciprocal_root(b: Builder, _: Any, x: Item) -> Item:
-    """Write 1 / sqrt(x); return the result."""
+    """Write code for 1 / sqrt(x); return the result."""
     return arithmetic("div")(b, None, constant(1, x.dtype), b.call("sqrt", x.dtype, x))
 
 
 def logistic(b: Builder, _: Any, x: Item) -> Item:
-    """Write 1 / (1 + exp(-x)); return the result."""
+    """Write code for 1 / (1 + exp(-x)); return the result."""
     one = constant(1, x.dtype)
     below = arithmetic("add")(b, None, one, OPERATIONS["exp"](b, None, negated(b, None, x)))
     return arithmetic("div")(b, None, one, below)
 
 
 def finite(b: Builder, _: Any, x: Item) -> Item:
-    """Write whether x is finite: neither infinite nor nan; return the result."""
+    """Write code that checks whether x is finite: neither infinite nor nan; return the result."""
     size = b.call("fabs", x.dtype, x)
     return b.apply("fcmp olt {t0} {0}, {1}", BOOL, size, constant(np.inf, x.dtype))
 
 
 def clamp(b: Builder, _: Any, low: Item, x: Item, high: Item) -> Item:
-    """Write the number x clipped to the bounds `low` and `high`; return the result."""
+    """Write code for the number x clipped to the bounds `low` and `high`; return the result."""
     return OPERATIONS["min"](b, None, OPERATIONS["max"](b, None, x, low), high)
 
 
 def convert(b: Builder, x: Item, dtype: Any) -> Item:
-    """Write the number x converted to the NumPy type `dtype`; return the result."""
+    """Write code for the number x converted to the NumPy type `dtype`; return the result."""
     dtype = np.dtype(dtype)
     if dtype == x.dtype:
         return x
@@ -329,7 +329,7 @@ def convert(b: Builder, x: Item, dtype: Any) -> Item:
 
 
 def converted(b: Builder, params: Any, x: Item) -> Item:
-    """Write the number converted to the type `params["new_dtype"]`; return the result."""
+    """Write code for the number converted to the type `params["new_dtype"]`; return the result."""
     return convert(b, x, params["new_dtype"])
 
 

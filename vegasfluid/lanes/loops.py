@@ -121,6 +121,6 @@ class Loop:
         if result.memory is not value.memory or result.offset.value != 0:
             carried = [each.memory for each in self.values if isinstance(each, Stored)]
             if any(result.memory is memory for memory in carried):
-                raise Unsupported("large arrays that change places in a loop")
+                raise Unsupported("a loop that swaps large arrays")
             copy(self.b, result, value)
         return []

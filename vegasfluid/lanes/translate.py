@@ -125,7 +125,7 @@ class Translator:
         if isinstance(value, Stored):
             return value.load(self.b, index)
         if len(value.items) != 1:
-            raise Unsupported(f"an array of shape {value.shape} beside a larger one")
+            raise Unsupported(f"an operation on an array of shape {value.shape} and a larger one")
         return value.items[0]
 
     def branch(self, equation: Any, values: list[Value]) -> list[Value]:
@@ -246,7 +246,7 @@ class Translator:
         )
         inside = self.arrays.registers(continues).items[0]
         if inside.varying:
-            raise Unsupported("lanes side by side in a loop that each ends in its own time")
+            raise Unsupported("a vectorised loop that lanes leave at different times")
         loop.enter(inside)
         results = self.function(
             body.jaxpr, [literal(v) for v in body.consts], [*constants, *loop.values]

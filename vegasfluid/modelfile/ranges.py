@@ -149,7 +149,7 @@ def uncertain(model: Model) -> Iterator[tuple[Parameter, Range]]:
         kind = OWNERS[parameter.group]
         if parameter.part is not None or not may_be_uncertain(kind, parameter.field):
             keys = ", ".join(key_of(kind, field) for field in UNCERTAIN[kind])
-            raise InvalidInput("Model", "ranges", f"for some of {keys}", name)
+            raise InvalidInput("Model", "a parameter with a range", f"one of {keys}", name)
         value, nominal = parameter.value(model.network), given.nominal
         nominal = round(nominal) if parameter.whole else nominal
         if not math.isclose(value, nominal, rel_tol=ROUNDING):

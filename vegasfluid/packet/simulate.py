@@ -93,10 +93,10 @@ def shapes(
 
 
 def needed_bytes(rules: Rules, shape: dict[str, tuple[int, ...]], packets: float) -> float:
-    """Memory of a run's arrays of these shapes, and of its samples as floats, bytes.
+    """Memory of a packet run, bytes: its arrays of these shapes, and its samples as floats.
 
-    `packets` is a bound on the number of packets that all flows send: rings that are longer take
-    memory for so many only.
+    Of a ring that is longer than `packets`, a bound on the packets that all flows send, only the
+    part that they use takes memory.
     """
     types, samples = layout(rules), ("flow_samples", "link_samples")
     total = sum(types[name].itemsize * math.prod(shape[name]) for name in samples)

@@ -34,7 +34,7 @@ class Reading(NamedTuple):
         goodput: goodput per flow by class, Mbit/s.
         queueing_delay: queueing delay at the first link, s.
         utilisation: utilisation of the first link, 0 to 1.
-        doubts: reasons why the fluid model may not be valid for this run.
+        warnings: reasons why the fluid model may not be valid for this run.
     """
 
     alpha: float
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     goodput: dict[str, float]
     queueing_delay: float
     utilisation: float
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def __str__(self) -> str:
         """One line of text: alpha, beta (packets), ratio, queueing delay (ms), utilisation (%)."""
@@ -154,6 +154,8 @@ def plane_of(
     name = tuned_class(network, tuned)
     if name is None or not isinstance(network.flows[name].law, Vegas):
         known = [key for key, flows in network.flows.items() if isinstance(flows.law, Vegas)]
-        allowed = "a Vegas class that competes with another: " + (", ".join(known) or "none here")
+        allowed = (
+            f"a Vegas class that competes with another class ({', '.join(known) or 'none here'})"
+        )
         raise InvalidInput("explore", "tuned", allowed, tuned)
     return Plane(Model(network, until, warmup), name, lowest, highest)

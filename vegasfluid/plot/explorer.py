@@ -271,10 +271,10 @@ def reading_as_html(reading: Reading, tuned: str) -> str:
         f'<div style="{CAPTION}">{caption}</div></div>'
         for number, caption in numbers
     )
-    doubts = "".join(f"<div>Warning: {escape(doubt)}</div>" for doubt in reading.doubts)
+    warnings = "".join(f"<div>Warning: {escape(warning)}</div>" for warning in reading.warnings)
     return (
         f'<div role="status" data-alpha="{reading.alpha:g}" data-beta="{reading.beta:g}"'
         f' data-ratio="{reading.ratio!r}" style="line-height: 1.35">'
         f'<div style="display: flex; flex-wrap: wrap; gap: 0.2em 2em">{cells}</div>'
-        f'<div style="{CAPTION}">goodput per flow, Mbit/s: {rates}{doubts}</div></div>'
+        f'<div style="{CAPTION}">goodput per flow, Mbit/s: {rates}{warnings}</div></div>'
     )

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
-from vegasfluid.plot.style import FAINT, colour, control_colours, ground, settings
+from vegasfluid.plot.style import FAINT, colour, control_colours, page_colours, settings
 from vegasfluid.plot.sweep_maps import fairness_map
 from vegasfluid.trajectory import Recording, class_means, link_names
 
@@ -180,7 +180,7 @@ class PlaneMap:
 
     def __init__(self, axes: Axes, data: xr.Dataset, at: tuple[float, float], title: str) -> None:
         fairness_map(data, over=["beta", "alpha"], ax=axes)
-        background, foreground = ground()
+        background, foreground = page_colours()
         axes.set_title(title)
         for along in (axes.xaxis, axes.yaxis):
             along.set_major_locator(MaxNLocator(integer=True, nbins=6))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 from matplotlib.transforms import Bbox
 
-from vegasfluid.plot.style import colour, ground, new_axes, styled
+from vegasfluid.plot.style import colour, new_axes, page_colours, styled
 
 if TYPE_CHECKING:
     from vegasfluid.tuning.result import Evaluation, Recommendation
@@ -85,7 +85,7 @@ def add_table(axes: Axes, before: Evaluation, after: Evaluation) -> None:
     (%).
     """
     means = before.packets.means(), after.packets.means()
-    background, foreground = ground()
+    background, foreground = page_colours()
     cells = [
         [title, *(form.format(scale * averages[name]) for averages in means)]
         for title, name, scale, form in ROWS

@@ -25,8 +25,8 @@ __all__ = [
     "colour",
     "control_colours",
     "figure_of",
-    "ground",
     "new_axes",
+    "page_colours",
     "settings",
     "styled",
     "theme",
@@ -48,7 +48,7 @@ CYCLES = {
 """Line colours by theme, in order of use."""
 CONTROLS = ("vegas", "reno", "cubic")
 """Congestion controls in the order of their colours."""
-GROUND = {"light": ("white", "black"), "dark": ("#161616", "#E6E6E6")}
+PAGE_COLOURS = {"light": ("white", "black"), "dark": ("#161616", "#E6E6E6")}
 """Background and foreground colours by theme."""
 PAINTED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 """Settings of matplotlib that take the foreground colour."""
@@ -103,14 +103,14 @@ def control_colours(controls: Sequence[str]) -> list[str]:
     return [colour(number) for number in taken]
 
 
-def ground() -> tuple[str, str]:
+def page_colours() -> tuple[str, str]:
     """Background and foreground colour of the present theme, as matplotlib names or `#RRGGBB`."""
-    return GROUND[current_theme.get()]
+    return PAGE_COLOURS[current_theme.get()]
 
 
 def settings() -> dict[Any, Any]:
     """The present theme as matplotlib settings (`rcParams`): colours, legend and titles."""
-    background, foreground = ground()
+    background, foreground = page_colours()
     return {
         "text.parse_math": False,  # names may contain dollar signs
         "axes.prop_cycle": cycler(color=CYCLES[current_theme.get()]),

@@ -94,7 +94,7 @@ def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = 
     shape = tuple(1 if dim is None else dim.size for dim in (rows, columns))
     if shape[0] * shape[1] > MOST_PANELS:
         raise InvalidInput(
-            "sweep", "--plot-over", f"such that there are at most {MOST_PANELS} panels", along
+            "sweep", "--plot-over", f"dimensions that make at most {MOST_PANELS} panels", along
         )
     figure = Figure(figsize=(PANEL[0] * shape[1] + 1, PANEL[1] * shape[0]), layout="constrained")
     grid = figure.subplots(*shape, squeeze=False, sharex=True, sharey=True)

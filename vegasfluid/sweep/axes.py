@@ -98,7 +98,9 @@ class Choice:
 
     def __post_init__(self) -> None:
         if not self.options:
-            raise InvalidInput("sweep", self.label, "given one option or more", Words("none"))
+            raise InvalidInput(
+                "sweep", self.label, "a choice of at least one option", Words("empty")
+            )
         _check_label(self.label)
 
     @property

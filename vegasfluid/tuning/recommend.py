@@ -335,6 +335,6 @@ def require_only_ratio(request: Request) -> ShareRatio:
     }
     given = [name for name, value in others.items() if value]
     if given or not isinstance(objective, ShareRatio):
-        allowed = "left out over ranges (only a ratio can be asked for)"
+        allowed = "left out for a model with ranges, where only a ratio can be the goal"
         raise InvalidInput("recommend", given[0], allowed, Words("given"))
     return objective

@@ -161,8 +161,8 @@ def positive(value: Expression, form: Form) -> Expression:
 def queue_rate(queue: Expression, rate: Expression, form: Form) -> Expression:
     """The rate at which a queue grows that cannot fall below 0."""
     if form.hard:
-        held = symengine.Max(rate, -form.pull * queue)
-        return symengine.Piecewise((held, queue <= 0), (rate, True))
+        bounded = symengine.Max(rate, -form.pull * queue)
+        return symengine.Piecewise((bounded, queue <= 0), (rate, True))
     risen = conditional(rate, 0, 0, rate, form.rate_width)
     return conditional(queue, 0, risen, rate, form.queue_width)
 
@@ -242,12 +242,12 @@ def reno_and_vegas(form: Form) -> Problem:
     equations: list[Expression] = []
     gap = math.exp((beta - alpha) / width)
     for i in range(count):
-        rise: Expression = 1
+        speed: Expression = 1
         if i >= each:  # 1 / (1 + e) - 1 / (1 + gap / e), e of how far the backlog is past alpha
             e = symengine.Symbol(f"e{i}")
             helpers.append((e, symengine.exp(backlog * y(i) - alpha / width)))
-            rise = (gap - e * e) / ((1 + e) * (e + gap))
-        equations.append(rise * often - y(i) * past_y(then, i, anchor) * mark)
+            speed = (gap - e * e) / ((1 + e) * (e + gap))
+        equations.append(speed * often - y(i) * past_y(then, i, anchor) * mark)
     equations.append(queue_rate(y(count), rate, form))
     equations.append(-weight * (y(count + 1) - y(count)))
     start = [1 + 0.2 * i for i in range(each)] * 2 + [0.0, 0.0]
@@ -260,10 +260,10 @@ PROBLEMS = {"A": mackey_glass, "C": misra_gong_towsley, "D": reno_and_vegas}
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Without a library's warnings and output."""
-    silent = io.StringIO()
-    with warnings.catch_warnings(), contextlib.redirect_stdout(silent):
+    captured = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(captured):
         warnings.simplefilter("ignore")
-        with contextlib.redirect_stderr(silent):
+        with contextlib.redirect_stderr(captured):
             yield
 
 

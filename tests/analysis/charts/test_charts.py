@@ -51,7 +51,7 @@ VEGAS, RATE, BACKLOG = 10, 1000.0, 5.0
 
 
 def marking(cwnd: float, gain: float, averaging: float, queue: float = 172.5) -> Network:
-    """A network that rests at a window, with a queue, a gain and a rate of averaging."""
+    """A network with a given window, queue, gain and rate of averaging at equilibrium."""
     rtt = FLOWS * cwnd / CAPACITY
     above = FLOWS / gain
     slope = 2 / cwnd**2 / above
@@ -95,9 +95,11 @@ def test_renos_edge_with_averaging_is_an_angle_too(averaging):
 
 @pytest.mark.parametrize(("cwnd", "averaging"), [(15.375, 1000.0), (50.0, 3.0), (8.0, 0.05)])
 def test_the_fluids_own_verdict_turns_at_renos_edge(cwnd, averaging):
-    edge = reno_critical_gain(cwnd, averaging)
-    found = critical_value(lambda gain: marking(cwnd, gain, averaging), 0.97 * edge, 1.03 * edge)
-    assert found == pytest.approx(edge, rel=1e-6)
+    critical = reno_critical_gain(cwnd, averaging)
+    found = critical_value(
+        lambda gain: marking(cwnd, gain, averaging), 0.97 * critical, 1.03 * critical
+    )
+    assert found == pytest.approx(critical, rel=1e-6)
 
 
 def test_quick_averaging_is_none():
@@ -119,7 +121,7 @@ def test_a_network_has_the_place_in_renos_chart_that_it_was_made_for():
 
 @pytest.mark.parametrize(("cwnd", "averaging"), [(15.375, 1000.0)])
 def test_the_fluids_own_verdict_turns_at_renos_edge_where_packets_are_dropped(cwnd, averaging):
-    """The rest moves with the drops: it is asked for its place where the verdict turns."""
+    """The equilibrium moves with the drops: it is computed where stability changes."""
 
     def dropping(gain: float) -> Network:
         network = marking(cwnd, gain, averaging)
@@ -256,9 +258,9 @@ def test_below_the_bulge_no_gain_makes_vegas_oscillate():
 
 @pytest.mark.parametrize("rtt_ratio", [0.95, 0.8])
 def test_the_fluids_own_verdict_turns_at_vegas_edge(rtt_ratio):
-    edge = vegas_critical_gain(rtt_ratio)
-    found = critical_value(lambda gain: alone(rtt_ratio, gain), 0.97 * edge, 1.03 * edge)
-    assert found == pytest.approx(edge, rel=1e-6)
+    critical = vegas_critical_gain(rtt_ratio)
+    found = critical_value(lambda gain: alone(rtt_ratio, gain), 0.97 * critical, 1.03 * critical)
+    assert found == pytest.approx(critical, rel=1e-6)
 
 
 def test_the_fluids_own_verdict_turns_back_where_the_edge_does():
@@ -281,17 +283,17 @@ def test_a_network_has_the_place_in_vegas_chart_that_it_was_made_for():
 
 
 def test_drop_tail_keeps_no_average_that_would_add_a_root():
-    rest = equilibrium(alone(0.9, 1.3))
-    root = stability(rest).rightmost_root
-    function = sp.lambdify(sp.Symbol("s"), characteristic(rest))
+    point = equilibrium(alone(0.9, 1.3))
+    root = stability(point).rightmost_root
+    function = sp.lambdify(sp.Symbol("s"), characteristic(point))
     assert abs(function(root)) < 1e-9 * abs(function(root + 0.1))
     assert abs(function(0.0)) > 1e-3
 
 
 def test_the_gain_of_a_vegas_that_loses_packets_is_the_slope_of_its_climbing_share():
     law = Vegas(alpha=8, beta=10)
-    rest = equilibrium(alone(0.9, 1.3))
-    found = vegas_point(replace(rest, network=rest.network.with_law("vegas", law)))
+    point = equilibrium(alone(0.9, 1.3))
+    found = vegas_point(replace(point, network=point.network.with_law("vegas", law)))
     near = [float(law.recovering_fraction(BACKLOG + way)) for way in (1e-5, -1e-5)]
     assert found.gain == pytest.approx((near[1] - near[0]) / 2e-5, rel=1e-8)
     assert found.losses == pytest.approx(float(law.recovering_fraction(BACKLOG)), rel=1e-9)
@@ -299,23 +301,23 @@ def test_the_gain_of_a_vegas_that_loses_packets_is_the_slope_of_its_climbing_sha
 
 @pytest.mark.parametrize("law", [Reno(), Vegas(alpha=8, beta=10, dialect="linux")])
 def test_laws_with_another_rule_are_not_in_vegas_chart(law):
-    rest = equilibrium(alone(0.9, 1.3))
+    point = equilibrium(alone(0.9, 1.3))
     with pytest.raises(InvalidInput, match="controls of the backlog"):
-        vegas_point(replace(rest, network=rest.network.with_law("vegas", law)))
+        vegas_point(replace(point, network=point.network.with_law("vegas", law)))
 
 
 def test_a_set_of_equilibria_is_no_point_of_the_chart():
-    rest = equilibrium(alone(0.9, 1.3))
+    point = equilibrium(alone(0.9, 1.3))
     with pytest.raises(InvalidInput, match="a continuum"):
-        vegas_point(replace(rest, upper=rest))
+        vegas_point(replace(point, upper=point))
 
 
 def test_other_laws_and_queues_have_no_place_in_renos_chart():
-    rest = equilibrium(alone(0.9, 1.3))
+    point = equilibrium(alone(0.9, 1.3))
     with pytest.raises(InvalidInput, match="the chart is for Reno flows"):
-        reno_point(rest)
+        reno_point(point)
     with pytest.raises(InvalidInput, match="depends on the queue alone"):
-        reno_point(replace(rest, network=rest.network.with_law("vegas", Reno())))
+        reno_point(replace(point, network=point.network.with_law("vegas", Reno())))
 
 
 # ---- networks of several classes
@@ -344,9 +346,9 @@ def test_competing_flows_are_plotted_as_if_flows_like_them_filled_the_link():
 
 
 def test_a_class_of_several_base_rtts_has_several_places():
-    rest = shared(reno=Flows(4, Reno(), base_rtt=(0.04, 0.04, 0.08, 0.08)))
-    found = points_at(rest)
-    names = [f"reno, {1e3 * rtt:.4g} ms" for rtt in sorted(set(rest.network.base_rtts("reno")))]
+    point = shared(reno=Flows(4, Reno(), base_rtt=(0.04, 0.04, 0.08, 0.08)))
+    found = points_at(point)
+    names = [f"reno, {1e3 * rtt:.4g} ms" for rtt in sorted(set(point.network.base_rtts("reno")))]
     assert list(found) == names
     near, far = found.values()
     assert near.cwnd == pytest.approx(far.cwnd, rel=1e-9)  # both see the same losses
@@ -354,12 +356,12 @@ def test_a_class_of_several_base_rtts_has_several_places():
 
 
 def test_what_is_in_neither_chart_has_no_place():
-    rest = example(0.05)
-    assert points_at(replace(rest, network=rest.network.with_law("reno", Cubic()))) == {}
+    point = example(0.05)
+    assert points_at(replace(point, network=point.network.with_law("reno", Cubic()))) == {}
     red = Red(min_thresh=50, max_thresh=150, weight=0.01)
     links = {name: Link(1000.0, 400, red, delay=0.01) for name in ("one", "two")}
     both = Flows(4, Reno(), base_rtt=0.1, path=("one", "two"))
-    assert points_at(replace(rest, network=Network(links, {"reno": both}))) == {}
+    assert points_at(replace(point, network=Network(links, {"reno": both}))) == {}
 
 
 @pytest.mark.parametrize("rtt_ratio", [0.0, 1.1])

@@ -42,7 +42,7 @@ K, a, eps, s, low_q, beta, q_0, u, W_low, W_high, p_low, p_high = (
     item.symbol for item in OTHER.values()
 )
 y, A = C * T + q, C * T + low
-climbing = 1 - phi * b * p * W**2
+recovering = 1 - phi * b * p * W**2
 THREE_QUARTERS = sp.Rational(3, 4)
 
 TYPED = {
@@ -65,8 +65,8 @@ TYPED = {
     "vegas_lossless_rate": alpha * C / q,
     "vegas_lossless_window_linux": (alpha + sp.Rational(1, 2)) * T / (R - T),
     "vegas_lossless_rate_linux": (alpha + sp.Rational(1, 2)) * (C / q) * T / (T + q / C),
-    "vegas_alpha": W * (R - T) / R * (1 - b / 2 * sp.log(climbing)),
-    "vegas_small_alpha": W * (R - T) / R - eps * sp.log(climbing),
+    "vegas_alpha": W * (R - T) / R * (1 - b / 2 * sp.log(recovering)),
+    "vegas_small_alpha": W * (R - T) / R - eps * sp.log(recovering),
     "vegas_saturated_window": 1 / sp.sqrt(phi * b * p),
     "law_of_the_minimum": sp.Min(alpha * R / (R - T), 1 / sp.sqrt(phi * b * p)),
     "vegas_alpha_at_saturation": (1 - T / R) / sp.sqrt(phi * b * p),
@@ -265,7 +265,9 @@ def test_a_branch_is_that_of_its_witness():
 
 def test_a_witness_must_be_off_the_edge_and_complete():
     x_, y_ = sp.symbols("x y", positive=True)
-    with pytest.raises(InvalidInput, match=r"witness must be where the arguments of Max\(x, y\)"):
+    with pytest.raises(
+        InvalidInput, match=r"witness must be a point at which the arguments of Max\(x, y\)"
+    ):
         branches.branch_at(sp.Max(x_, y_), {x_: 1, y_: 1})
     with pytest.raises(InvalidInput, match=r"witness must be a number for all symbols of Max"):
         branches.branch_at(sp.Max(x_, y_), {x_: 1})
@@ -303,8 +305,8 @@ def test_equilibrium_drifts_have_their_conditions():
 def test_invalid_numbers():
     with pytest.raises(InvalidInput, match="exact_term: number must be from 1 to 3"):
         forms.exact_term(4)
-    for refused in (0, 2.5):
-        with pytest.raises(InvalidInput, match="number must be a whole number from 1 on"):
-            forms.queue_per_alpha(refused)
+    for invalid in (0, 2.5):
+        with pytest.raises(InvalidInput, match="number must be a whole number, at least 1"):
+            forms.queue_per_alpha(invalid)
     with pytest.raises(InvalidInput, match="fair_backlog: base_rtt must be above 0"):
         forms.fair_backlog(10.0, 100.0, 0.0)

@@ -104,7 +104,7 @@ def test_queues_of_flows_that_join_one_by_one(number, queue, ratio):
 
 
 def test_persistent_congestion_by_the_laws_own_estimate():
-    """Each flow rests where its estimate of its backlog is alpha, its base RTT what it found."""
+    """At equilibrium each flow estimates a backlog of alpha, with the base RTT that it measured."""
     law, capacity, path = Vegas(alpha=3, dialect="ns2"), 500.0, 0.04
     found = [0.0]
     for number in range(1, 21):
@@ -133,7 +133,7 @@ def test_persistent_congestion_by_the_laws_own_estimate():
 
 
 def test_exact_terms_are_the_numbers():
-    """The second is the square of the golden ratio; the third has the degree that is said."""
+    """The second is the square of the golden ratio; the third has the documented degree."""
     assert float(forms.exact_term(2)) == pytest.approx(((1 + 5**0.5) / 2) ** 2, rel=1e-15)
     for number in (1, 2, 3):
         exact = float(forms.exact_term(number))

@@ -175,16 +175,20 @@ def test_alphas_of_rates_are_fair_where_round_trip_times_differ():
 
 def network(number: int) -> dict[str, float]:
     """What the theory sheet takes of a network of Weigle and Feng: propagation only, no spacing."""
-    posed = load(MODELS / f"weigle_feng_network{number}.toml").network
+    weigle_feng = load(MODELS / f"weigle_feng_network{number}.toml").network
     (base_rtt,) = {
         rtt
-        for name, group in posed.flows.items()
-        for rtt in group.propagation(posed.links_of(name))
+        for name, group in weigle_feng.flows.items()
+        for rtt in group.propagation(weigle_feng.links_of(name))
     }
-    red: Any = posed.link.aqm
-    reno, vegas = posed.counts
+    red: Any = weigle_feng.link.aqm
+    reno, vegas = weigle_feng.counts
     slope = red.max_drop / (red.max_thresh - red.min_thresh)
-    path = {"capacity": posed.link.capacity, "base_rtt": base_rtt, "min_thresh": red.min_thresh}
+    path = {
+        "capacity": weigle_feng.link.capacity,
+        "base_rtt": base_rtt,
+        "min_thresh": red.min_thresh,
+    }
     return {**path, "slope": slope, "competitors": reno, "tuned": vegas, "ratio": 1.0}
 
 
@@ -236,7 +240,7 @@ SIMULATED = [(2, 0.350), (4, 0.686), (6, 1.113), (7.8, 1.569), (12, 2.81), (30, 
 def test_ratios_that_the_theory_sheet_simulated_without_losses_of_vegas(alpha, ratio):
     """Section 5d: 5 + 5 flows, C = 1000, T = 50 ms, RED from 50 to 150 with 0.1.
 
-    The sheet's smooth law has beta = alpha + 2 and rests in the middle, at alpha + 1 (its section
+    The sheet's smooth law has beta = alpha + 2 and converges to the middle, alpha + 1 (its section
     5b says so); at alpha = 30 its queue is 171, on RED's line drawn on. Figures of simulations.
     """
     path = {"capacity": 1000.0, "base_rtt": 0.05, "min_thresh": 50.0, "slope": 1e-3}
@@ -276,5 +280,5 @@ def test_parity_of_a_halving_vegas_is_where_the_law_of_the_minimum_saturates():
     queue = forms.red_queue()(**path, count=10, loss_constant=SQRT2)
     lossless = forms.fair_alpha_lossless()(queue=queue, competitors=5, tuned=5, ratio=1.0)
     point = {"rtt": 0.05 + queue / 1000, "base_rtt": 0.05, "drop_prob": 1e-3 * (queue - 50)}
-    edge = forms.vegas_alpha_at_saturation()(**point, cut=0.5, loss_factor=1.0)
-    assert edge == pytest.approx(lossless, rel=1e-11)
+    saturation = forms.vegas_alpha_at_saturation()(**point, cut=0.5, loss_factor=1.0)
+    assert saturation == pytest.approx(lossless, rel=1e-11)

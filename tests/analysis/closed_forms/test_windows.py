@@ -1,4 +1,4 @@
-"""Windows at rest in closed form against the zeros of the laws' own drifts."""
+"""Equilibrium windows in closed form against the zeros of the congestion controls' drifts."""
 
 from __future__ import annotations
 
@@ -141,10 +141,10 @@ def test_a_growing_vegas_without_losses_stops_at_the_window(dialect):
     for at in drifts.draws(POINTS, 5, base_rtt=(5e-3, 0.2), wait=(2e-3, 0.2), alpha=(2.0, 90.0)):
         alpha, rtt = float(round(at["alpha"])), at["base_rtt"] + at["wait"]
         law = Vegas(alpha=alpha, beta=alpha + 2, dialect=dialect)
-        rest = forms.equilibrium_window(law)(rtt=rtt, base_rtt=at["base_rtt"])
-        if rest > 4:  # where a round trip has samples enough
-            assert at_rest_with(law, rtt, at["base_rtt"], rest * (1 - 1e-9)) > 0
-            assert at_rest_with(law, rtt, at["base_rtt"], rest * (1 + 1e-9)) == 0
+        closed_form = forms.equilibrium_window(law)(rtt=rtt, base_rtt=at["base_rtt"])
+        if closed_form > 4:  # where a round trip has samples enough
+            assert at_rest_with(law, rtt, at["base_rtt"], closed_form * (1 - 1e-9)) > 0
+            assert at_rest_with(law, rtt, at["base_rtt"], closed_form * (1 + 1e-9)) == 0
 
 
 def test_the_modified_vegas_has_the_equilibrium_of_vegas():
@@ -202,13 +202,13 @@ def test_vegas_nears_its_saturated_window_and_never_has_it():
 
 @pytest.mark.parametrize(("dialect", "share"), [("brakmo", 0.80), ("ns2", 0.86)])
 def test_at_the_sharp_edges_alpha_our_drift_has_a_part_of_the_saturated_window(dialect, share):
-    cut, rise = DIALECTS[dialect].loss_cut, DIALECTS[dialect].alpha_offset
+    cut, offset = DIALECTS[dialect].loss_cut, DIALECTS[dialect].alpha_offset
     point = {"rtt": 0.5, "base_rtt": 0.1, "cut": cut, "loss_factor": 1.0}
     # so that alpha is a whole number, which ns-2 wants: 0.8 / sqrt(b p) = 1000
     prob = (0.8 / 1000) ** 2 / cut
     alpha = forms.vegas_alpha_at_saturation()(**point, drop_prob=prob)
     assert alpha == pytest.approx(1000, rel=1e-12)
-    law = Vegas(alpha=round(alpha) - rise, beta=2000, dialect=dialect)
+    law = Vegas(alpha=round(alpha) - offset, beta=2000, dialect=dialect)
     full = forms.vegas_saturated_window()(drop_prob=prob, cut=cut, loss_factor=1.0)
     assert round(drifts.vegas_window(law, 0.5, 0.1, prob) / full, 2) == share
 
@@ -245,13 +245,13 @@ def test_the_factor_of_losses_is_the_laws(process):
 
 
 def test_every_law_has_a_window_or_is_rejected_in_one_line():
-    refused = {}
+    invalid = {}
     for name, law in congestion_controls().items():
         try:
             assert forms.equilibrium_window(law()).quantity == "cwnd"
-        except InvalidInput as refusal:
-            refused[name] = str(refusal)
-    assert refused == {
+        except InvalidInput as error:
+            invalid[name] = str(error)
+    assert invalid == {
         "highspeed": "equilibrium_window: law must be one with a closed form; highspeed has one "
         "for periodic losses only, but is 'highspeed'.",
         "udp": "equilibrium_window: law must be one with a window that responds to losses or "

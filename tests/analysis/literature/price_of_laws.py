@@ -187,7 +187,7 @@ def equilibrium_delay(law: Vegas) -> sp.Expr:
     near = {W: window, T: 0.1, WAIT: backlog * 0.1 / window}
     seen = equilibrium_signals()._replace(rtt=rtt, ack_rate=W / rtt, loss_rate=NOW)
     drift = equilibrium_drift(law, VegasWindow(W, NOW, T, NOW), seen, near)["cwnd"].expression
-    (climbing,) = drift.atoms(sp.exp)
-    delays = sp.solve(climbing.args[0].subs(W, x * rtt), WAIT)
+    (recovering,) = drift.atoms(sp.exp)
+    delays = sp.solve(recovering.args[0].subs(W, x * rtt), WAIT)
     (delay,) = (found for found in delays if found.subs({x: 1, T: 1}) > 0)
     return sp.simplify(delay)

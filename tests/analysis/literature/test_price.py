@@ -42,7 +42,7 @@ def test_at_its_price_a_law_is_at_equilibrium(
 def test_at_its_price_cubic_is_at_equilibrium(
     law: Cubic, process: str, cwnd: float, rtt: float
 ) -> None:
-    """All of its states are at rest, on the cubic and in the Reno-friendly region."""
+    """None of its states changes, on the cubic and in the Reno-friendly region."""
     price = price_of(law, process, cwnd, rtt)(rate=cwnd / rtt, rtt=rtt)
     assert drifts.cubic_window(law, rtt, price, process) == pytest.approx(cwnd, rel=1e-7)
 
@@ -57,8 +57,8 @@ def test_at_its_delay_vegas_is_at_equilibrium(
     law = Vegas(alpha=alpha, beta=6, dialect=dialect)
 
     def excess(delay: float) -> float:
-        at_rest = drifts.vegas_window(law, base_rtt + delay, base_rtt, prob=1e-14)
-        return at_rest - cwnd
+        equilibrium = drifts.vegas_window(law, base_rtt + delay, base_rtt, prob=1e-14)
+        return equilibrium - cwnd
 
     delay = float(brentq(excess, 1e-3 * base_rtt, 0.3 * base_rtt, xtol=1e-15))
     price = price_of(law)

@@ -68,11 +68,11 @@ def utility_of(
     return integral_of(price, f"utility_{law.name}", f"utility of {law.name}")
 
 
-def integral_of(price: Formula, name: str, says: str) -> Formula:
+def integral_of(price: Formula, name: str, description: str) -> Formula:
     """The utility of a price, its integral over the rate, as a formula with a name."""
     return Formula(
         name,
-        says,
+        description,
         "utility",
         sp.expand_log(sp.simplify(sp.integrate(price.expression, x)), force=True),
         price.validity,

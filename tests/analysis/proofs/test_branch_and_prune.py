@@ -46,12 +46,12 @@ def test_three_known_zeros_are_enclosed_and_no_other_is_left() -> None:
     assert found.complete
     assert found.share == 0
     assert len(found.zeros) == 3
-    told = {zero.index: [] for zero in found.zeros} | {1: [], -1: []}
+    by_index = {zero.index: [] for zero in found.zeros} | {1: [], -1: []}
     for zero in found.zeros:
-        told[zero.index].append(zero.enclosure)
-    assert [holds(box, middle, middle) for box in told[-1]] == [True]
-    assert sorted(holds(box, low, high) for box in told[1]) == [False, True]
-    assert sorted(holds(box, high, low) for box in told[1]) == [False, True]
+        by_index[zero.index].append(zero.enclosure)
+    assert [holds(box, middle, middle) for box in by_index[-1]] == [True]
+    assert sorted(holds(box, low, high) for box in by_index[1]) == [False, True]
+    assert sorted(holds(box, high, low) for box in by_index[1]) == [False, True]
 
 
 def test_one_zero_below_the_fold() -> None:

@@ -75,6 +75,6 @@ def test_the_command_rejects_other_files_in_one_line(tmp_path, content, message)
     path = tmp_path / "alpha.json"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(InvalidInput, match=message) as refused:
+    with pytest.raises(InvalidInput, match=message) as error:
         run(path, model=None, as_json=False)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)

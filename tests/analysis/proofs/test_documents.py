@@ -25,13 +25,13 @@ def test_keys_are_those_of_the_example(small):
 def test_every_key_is_needed_and_no_other_is_known(small, path):
     document = copy.deepcopy(small)
     at(document, path[:-1])[path[-1] + "_"] = at(document, path)
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         verify(document)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
     del at(document, path[:-1])[path[-1]]
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         verify(document)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
 
 
 BAD_VALUES = [
@@ -72,11 +72,11 @@ BAD_VALUES = [
 
 @pytest.mark.parametrize(("path", "value", "message"), BAD_VALUES)
 def test_malformed_documents_are_rejected_in_one_line(small, path, value, message):
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         verify(changed(small, path, value))
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert len(str(refused.value)) < 400
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3])

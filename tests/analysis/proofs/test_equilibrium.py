@@ -100,8 +100,8 @@ def high_precision_alpha(network: Network) -> mpmath.mpf:
             return 2 / gap  # the gaps between drops are uniform from 1/p_b to 2/p_b - 1
 
         def missing(queue: mpmath.mpf) -> mpmath.mpf:
-            held = capacity * base + queue
-            return count**2 * (1 - prob(queue)) ** 2 * 2 - held**2 * prob(queue)
+            in_flight = capacity * base + queue
+            return count**2 * (1 - prob(queue)) ** 2 * 2 - in_flight**2 * prob(queue)
 
         low = red.min_thresh + mpmath.mpf(10) ** -6
         queue = mpmath.findroot(missing, (low, red.min_thresh + 100), solver="anderson")
@@ -220,17 +220,20 @@ def test_equilibrium_on_the_kink_of_a_gentle_curve(max_drop, queue):
     network = Network(Link(1000.0, 400, red), flows)
     found = certify_alpha(network)
     assert verify(found).valid
-    rest = float(found.claims["queue_packets",])
-    assert (rest < 60 - 1, rest > 60) == (max_drop > 0.01, max_drop < 0.01) or queue == 60
+    queue_packets = float(found.claims["queue_packets",])
+    assert (queue_packets < 60 - 1, queue_packets > 60) == (
+        max_drop > 0.01,
+        max_drop < 0.01,
+    ) or queue == 60
     if queue is not None:
-        assert rest == pytest.approx(queue, rel=1e-12)
+        assert queue_packets == pytest.approx(queue, rel=1e-12)
     check_drifts(network, found)
     check_slope(found)
     check_unfairness(network, found)
 
 
 def test_fluid_converges_to_the_certified_equilibrium():
-    """The equations that a run integrates, from their beginning, where this rest is stable."""
+    """A run of the fluid model from its start, where this equilibrium is stable."""
     network = mixed(min_thresh=50, max_thresh=450, max_drop=0.02)
     found = certify_alpha(network, ratio=0.8)
     tuned = with_alpha(network, float(found.alpha))

@@ -89,7 +89,7 @@ def test_slopes_hold_all_difference_quotients(law: CongestionControl) -> None:
     random = np.random.default_rng(3)
     for at in draws(5, 11, prob=(1e-4, 1e-2), wait=(0.02, 0.2)):
         lost, rtt = (arb(item, item / 50) for item in (at["prob"], base + at["wait"]))
-        told = sender.slopes(lost, rtt)
+        by_sender = sender.slopes(lost, rtt)
         ends = [
             [
                 arb(float(item.mid()) * (1 + off))
@@ -98,8 +98,8 @@ def test_slopes_hold_all_difference_quotients(law: CongestionControl) -> None:
             for offs in random.uniform(-0.02, 0.02, (2, 2))
         ]
         change = sender.rate(*ends[1]) - sender.rate(*ends[0])
-        told_change = told.by_lost * (ends[1][0] - ends[0][0])
-        told_change += told.by_rtt * (ends[1][1] - ends[0][1])
+        told_change = by_sender.by_lost * (ends[1][0] - ends[0][0])
+        told_change += by_sender.by_rtt * (ends[1][1] - ends[0][1])
         assert told_change.contains(change)
 
 
@@ -121,10 +121,10 @@ def test_losses_are_those_of_the_queue_law(red: Red) -> None:
     queue = RedLink(1000.0, 200, red_profile(red, marks=red.ecn), hard_drop=red.hard_drop)
     for packets in (0.0, 50.0, 60.0, 79.9, 80.4, 81.5, 120.0, 150.2, 170.0):
         state = QueueState(packets, Average(packets), 1000.0, 1000.0, 200.0)
-        met = queue.state(arb(packets))
-        assert float(met.wait) == pytest.approx(packets / 1000)
-        assert float(met.lost) == pytest.approx(float(red.drop_prob(state)), abs=1e-14)
-        assert float(met.dropped) == pytest.approx(float(red.forced_prob(state)), abs=1e-14)
+        link = queue.state(arb(packets))
+        assert float(link.wait) == pytest.approx(packets / 1000)
+        assert float(link.lost) == pytest.approx(float(red.drop_prob(state)), abs=1e-14)
+        assert float(link.dropped) == pytest.approx(float(red.forced_prob(state)), abs=1e-14)
 
 
 @pytest.mark.parametrize("implementation", ["ns2", "linux"])
@@ -142,13 +142,13 @@ def test_losses_of_a_full_buffer_are_those_of_the_fluid_model(place: float) -> N
     """With arrivals C / ((1 - e) (1 - r)), what is admitted is C; the fluid's overflow is r."""
     red = Red(50, 150, 0.1)
     queue = RedLink(1000.0, 60, red_profile(red, marks=False))
-    met = queue.state(arb(place))
-    packets, lost = float(met.wait) * 1000, float(met.lost)
+    link = queue.state(arb(place))
+    packets, lost = float(link.wait) * 1000, float(link.lost)
     assert 59 < packets < 60
     state = QueueState(packets, Average(packets), 1000 / (1 - lost), 1000.0, 60.0)
-    refused = float(overflow_prob(state))
-    assert packets + refused == pytest.approx(place, abs=1e-9)
-    assert 1 - (1 - float(red.drop_prob(state))) * (1 - refused) == pytest.approx(lost, abs=1e-12)
+    overflow = float(overflow_prob(state))
+    assert packets + overflow == pytest.approx(place, abs=1e-9)
+    assert 1 - (1 - float(red.drop_prob(state))) * (1 - overflow) == pytest.approx(lost, abs=1e-12)
 
 
 def test_a_drop_tail_buffer_is_full_before_it_loses() -> None:

@@ -1,4 +1,4 @@
-"""What the theorem rests on, against the laws, the theory sheet and known numbers."""
+"""The hypotheses of the theorem, against congestion controls, the theory sheet and numbers."""
 
 from __future__ import annotations
 

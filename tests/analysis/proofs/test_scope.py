@@ -28,7 +28,7 @@ def with_two_links() -> Network:
 
 
 RED = BASE.link.aqm
-REFUSED = {
+UNSUPPORTED = {
     "drop-tail": (Network(Link(5000.0, 900), BASE.flows), "aqm must be red"),
     "adaptive": (with_link(aqm=replace(RED, adaptive=True)), "adaptive must be False"),
     "jitter": (with_link(jitter=0.001), "jitter must be 0"),
@@ -70,13 +70,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", UNSUPPORTED)
 def test_networks_that_the_proof_does_not_cover(case):
-    network, message = REFUSED[case]
-    with pytest.raises(InvalidInput) as refused:
+    network, message = UNSUPPORTED[case]
+    with pytest.raises(InvalidInput) as error:
         certify_alpha(network, ratio=0.8)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

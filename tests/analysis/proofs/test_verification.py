@@ -135,7 +135,7 @@ def test_what_the_theorem_assumes_is_checked(small, path, value, reason):
 
 
 def test_alpha_below_zero_is_not_certified():
-    """Where a dialect rests above alpha, a small share would take an alpha below 0."""
+    """If a dialect's equilibrium is above alpha, a small ratio would need an alpha below 0."""
     flows = {
         "vegas": Flows(2, Vegas(dialect="linux"), base_rtt=0.2),
         "reno": Flows(2, Reno(), base_rtt=0.2),
@@ -166,12 +166,12 @@ def test_the_fluid_counts_two_losses_a_round_trip():
         "cubic": Flows(5, Cubic(beta=0.95), base_rtt=5.0),
     }
     network = Network(Link(5.0, 400, Red(5, 100, 0.9)), flows)
-    with pytest.raises(InvalidInput, match="cubic may lose more than 2 packets a round trip"):
+    with pytest.raises(InvalidInput, match="cubic may lose more than 2 packets per round trip"):
         certify_alpha(network, ratio=0.02)
 
 
 def test_another_sentence_is_rejected(small):
-    said = small["statement"].replace("at least 0.01", "at least 0.5")
-    assert said != small["statement"]
-    verification = verify(small | {"statement": said})
+    statement = small["statement"].replace("at least 0.01", "at least 0.5")
+    assert statement != small["statement"]
+    verification = verify(small | {"statement": statement})
     assert verification.reasons == ("statement does not match the claims",)

@@ -68,7 +68,7 @@ def test_networks_to_six_digits(system):
 
 
 def test_errors_are_seen():
-    """A solution that is off by a millionth, or by a thousandth of a time unit, is noticed."""
+    """A solution that is off by a millionth, or by a thousandth of a time unit, is detected."""
     ts, ys = answer(LINEAR)
     assert errors(LINEAR, ys + 1e-6).max() == pytest.approx(1e-6, rel=1e-6)
     assert errors(LINEAR, LINEAR.exact(ts - 1e-3)).max() > 1e-4

@@ -21,7 +21,7 @@ FINE = tolerance(1e-7)
 
 
 def rhs(t, y, history, args):
-    """A level that is emptied at a delayed rate, and held at 0; and what reads it late."""
+    """A level that is emptied at a delayed rate, bounded below by 0, and a delayed reader of it."""
     lag, rate = args
     old = history.ago(lag)
     return jnp.stack([jnp.sin(rate * old[1]) - 0.7, rate * (old[0] - y[1])])

@@ -82,7 +82,7 @@ TWO = Family(TWO_CLAMPS, TWO_SWITCHES)
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9])
 def test_emptied_queue_misses_no_excursion(rtol):
-    """While the queue is held nothing limits the step but the clamp itself: it must see enough."""
+    """While the queue is at its bound only the bound limits the step: no event may be missed."""
     found = at_answers(EMPTIED, TSIT5, rtol)
     assert errors(EMPTIED, found.ys).max() < 100 * rtol
     assert int(found.stats["num_events"]) == 8
@@ -102,9 +102,9 @@ def test_clamp_is_met_and_left_at_the_right_times():
     times = [FIRST_STOP, *(time for time in later if time < 25)]
     assert distance(times, solution).max() < 1e-8
     ts, ys = np.asarray(solution.ts), np.asarray(solution.ys)[:, 0]
-    held = (ts > FIRST_STOP + 1e-7) & (ts < LEAVES - 1e-7)
-    assert held.any()
-    assert np.all(ys[held] == 0)
+    at_bound = (ts > FIRST_STOP + 1e-7) & (ts < LEAVES - 1e-7)
+    assert at_bound.any()
+    assert np.all(ys[at_bound] == 0)
     assert np.nanmin(ys) >= 0
 
 

@@ -23,7 +23,7 @@ FAR = 1e9
 class Numbers(NamedTuple):
     """Of y' = -decay y - rate y(t - lag) + wave sin t + growth (1 below a threshold, 2 y above).
 
-    y is held between `lower` and `upper`; z' = y(t - lag).
+    y is bounded by `lower` and `upper`; z' = y(t - lag).
     """
 
     t0: Any = 0.0
@@ -103,10 +103,10 @@ def test_bound_of_a_clamp_and_what_reads_it_late():
     bound, ts = 0.9, np.array([0.5, 2.0, 4.0, 5.5, 6.2])
     numbers = Numbers(t1=6.2, start=0.5, wave=1.0, lower=0.0, upper=bound)
     found = derivative(numbers, "upper", ts)[1][:5]
-    met, empty = math.acos(1.5 - bound), 2 * math.pi - math.acos(bound - 1)
-    assert met < 2.0 < 4.0 < empty < 5.5
-    by_bound = ((ts > met) & (ts < empty)).astype(float)
-    collected = np.clip(ts - 1 - met, 0.0, empty - met)
+    reached, empty = math.acos(1.5 - bound), 2 * math.pi - math.acos(bound - 1)
+    assert reached < 2.0 < 4.0 < empty < 5.5
+    by_bound = ((ts > reached) & (ts < empty)).astype(float)
+    collected = np.clip(ts - 1 - reached, 0.0, empty - reached)
     np.testing.assert_allclose(found[:, 0], by_bound, rtol=0, atol=1e-7)
     np.testing.assert_allclose(found[:, 1], collected, rtol=0, atol=1e-7)
 

@@ -1,4 +1,4 @@
-"""A solve that goes wrong says so, says when, and leaves its neighbours in a batch alone."""
+"""A solve that fails reports why and when, and does not change others in its batch."""
 
 from __future__ import annotations
 

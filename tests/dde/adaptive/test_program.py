@@ -199,7 +199,7 @@ def _until(s):
     return jax.lax.while_loop(lambda y: y[0] < 0, lambda y: HISTORY(y[0]), jnp.stack([s, s]))
 
 
-REFUSED = [
+INVALID = [
     (_until, r"history inside while is not supported: .*fori_loop of known length"),
     (_own_derivative, r"history inside custom_jvp_call is not supported"),
     (jax.jacfwd(HISTORY.derivative), r"history.derivative: differentiation by its time in rhs"),
@@ -210,7 +210,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("function", "message"), REFUSED)
+@pytest.mark.parametrize(("function", "message"), INVALID)
 def test_what_is_not_supported_is_refused(function, message):
     with pytest.raises(Unsupported, match=message):
         results(function, 1.5)

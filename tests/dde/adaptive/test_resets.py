@@ -330,7 +330,7 @@ def test_a_network_in_the_arguments_is_differentiable():
     assert float(found) == pytest.approx(by_differences, rel=1e-7)
 
 
-REFUSED = [
+INVALID = [
     ("event", {"event": lambda t, y, args: y[0]}),
     ("event", {"event": diffrax.Event(lambda t, y, args, **_: y)}),
     ("resets", {"resets": [lambda t, y, history, args: y[0]]}),
@@ -341,7 +341,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options"), REFUSED)
+@pytest.mark.parametrize(("name", "options"), INVALID)
 def test_wrong_events_are_refused(name, options):
     with pytest.raises(InvalidInput, match=rf"^dde\.solve: {name} must be .*, but is "):
         dde.solve(

@@ -22,7 +22,7 @@ INPUTS = {
 UNTIL = 20.0
 
 
-def forgets(value):
+def without_gradient(value):
     return jax.lax.stop_gradient(value)
 
 
@@ -77,7 +77,7 @@ def test_derivatives_agree_with_differences(jacobian, expected):
 @pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
 def test_forgetting_the_history_would_be_noticed(jacobian, expected):
     def without_history(inputs):
-        return final(inputs, seen=forgets)
+        return final(inputs, seen=without_gradient)
 
     assert largest_gap(jax.jit(jacobian(without_history))(INPUTS), expected) > 0.1
 

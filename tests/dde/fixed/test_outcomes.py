@@ -1,4 +1,4 @@
-"""A solve that goes wrong says so, says when, and refuses nonsense beforehand."""
+"""A solve that fails reports why and when; invalid input is rejected beforehand."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vegasfluid.errors import InvalidInput, SolveFailed
 jax.config.update("jax_enable_x64", True)
 
 STEP = 0.05
-SAVE_AT = np.linspace(0.0, 10.0, 6)
+TIMES = np.linspace(0.0, 10.0, 6)
 
 
 def by_lag(lag):
     return lambda t, y, history, args: -history(t - lag(t))
 
 
-def solved(rhs, ts=SAVE_AT, y0=(1.0,), **options):
+def solved(rhs, ts=TIMES, y0=(1.0,), **options):
     options = {"dt0": STEP, "longest_lag": 1.0} | options
     return dde.solve_fixed(rhs, jnp.array(y0), ts=ts, **options)
 
@@ -165,6 +165,6 @@ def test_history_inside_vmap_is_rejected_by_jax():
     ],
 )
 def test_invalid_input_is_rejected(name, options):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InvalidInput) as error:
         solved(**{"rhs": by_lag(lambda t: 1.0)} | options)
-    assert (refusal.value.whose, refusal.value.name) == ("dde.solve", name)
+    assert (error.value.whose, error.value.name) == ("dde.solve", name)

@@ -133,8 +133,8 @@ def require_apart(
         raise InvalidInput(
             "branch_at",
             "witness",
-            f"where the arguments of {kind(*values)} differ",
-            Words("where two are equal"),
+            f"a point at which the arguments of {kind(*values)} differ",
+            Words("one at which two are equal"),
         )
 
 

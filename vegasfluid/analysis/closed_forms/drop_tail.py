@@ -191,8 +191,8 @@ def equal_share_backlog(share: Formula, name: str, where: str) -> Formula:
         where: for which buffers it holds, in words.
     """
     (fair,) = sp.solve(share.expression - sp.Rational(1, 2), D)
-    says = f"backlog at which Vegas and Reno have half of the link each, {where}"
-    return Formula(name, says, "backlog", fair, HOLDS, DERIVED)
+    description = f"backlog at which Vegas and Reno have half of the link each, {where}"
+    return Formula(name, description, "backlog", fair, HOLDS, DERIVED)
 
 
 @cache

@@ -160,9 +160,9 @@ def last_over_first(number: int) -> float:
 
 
 def require_count(number: int) -> int:
-    """Raise InvalidInput unless the number of flows is a whole number from 1 on; return it."""
+    """Raise InvalidInput unless the number of flows is a whole number, at least 1; return it."""
     if not (isinstance(number, int) and number >= 1):
-        raise InvalidInput("persistent congestion", "number", "a whole number from 1 on", number)
+        raise InvalidInput("persistent congestion", "number", "a whole number, at least 1", number)
     return number
 
 

@@ -152,9 +152,9 @@ def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: i
         budget: bound on the boxes of queues that the proof examines.
 
     Returns:
-        `Equilibria` with the index of each (the sign of the Jacobian's determinant, 1 or -1; 0 if
-        it is not proven), the queues (packets) of further equilibria that are proven to exist, and
-        the proof.
+        `Equilibria` with the index of each (the sign of det(-F') of the equations F, 1 or -1;
+        0 if it is not proven), the queues (packets) of further equilibria that are proven to
+        exist, and the proof.
     """
     zeros = [zero_of(point, reduced) for point in found]
     domain, known = tuple(reduced.bounds), [zero for zero in zeros if zero]

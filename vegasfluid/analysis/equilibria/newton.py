@@ -90,7 +90,7 @@ class ScaledEquations:
         model = replace(self.model, parameters=parameters)
 
         def with_value(z: Any) -> tuple[Any, Any]:
-            """The residual at z, twice, for `has_aux`."""
+            """The residual at z, for `jax.jacfwd`, which returns the second copy (`has_aux`)."""
             value = self.residual(z, model)
             return value, value
 

@@ -113,9 +113,9 @@ class Estimate(NamedTuple):
 
 
 def estimate_at(model: FluidModel, queue: np.ndarray, steady: SteadyState) -> Estimate:
-    """The approximate equilibrium made of given queues (packets) and the steady state for them.
+    """The estimate of an equilibrium with these queues (packets) and the steady state for them.
 
-    It also says which unknowns have a rate that depends on no unknown.
+    It marks as `constant` the queues below 0, and the unknowns whose rate depends on no unknown.
     """
     unknowns = unflatten(model, np.concatenate([queue, steady.vector]))
     return Estimate(unknowns, np.concatenate([queue < 0, ~np.any(steady.jacobian, axis=1)]))

@@ -103,9 +103,9 @@ def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
 
 
 def balanced_near(model: FluidModel, queue: np.ndarray) -> QueuePoint | None:
-    """The queues in balance to which Newton's method leads from given queues (packets).
+    """The equilibrium queues that Newton's method finds from initial queues (packets); or None.
 
-    None if the method does not converge.
+    At them every link with a queue is fully used. None if the method does not converge.
     """
     try:
         point = evaluate(model, first_vector(model), queue)

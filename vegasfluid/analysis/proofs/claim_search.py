@@ -128,7 +128,7 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
         require_no_limits(equations, first, last, SEARCH_PARTS)
         slope = enclose_alpha_slope(equations, first, last, SEARCH_PARTS)
     except NotProven as reason:
-        allowed = "a network in which no limit binds near its equilibrium"
+        allowed = "one without active limits on windows and losses near its equilibrium"
         raise InvalidInput("certificate", "network", allowed, str(reason)) from None
     equilibrium = equations.equilibrium(queue)
     return Proof(
@@ -201,7 +201,7 @@ def require_reachable_ratio(equations: SingleLinkEquations, top: arb) -> None:
     no_vegas = arb(0)
     if not equations.excess(top, no_vegas) < 0:
         allowed = f"at most {float(top):g} packets, where RED's curve or the buffer ends"
-        raise InvalidInput("certificate", "equilibrium queue", allowed, Words("more"))
+        raise InvalidInput("certificate", "equilibrium queue", allowed, Words("larger"))
 
     def unsaturated(queue: arb) -> bool:
         if equations.excess(queue, no_vegas) > 0:

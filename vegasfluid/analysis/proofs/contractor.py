@@ -2,7 +2,7 @@
 
 In a box each function is at most its value at the corner of lowest variables, and at least its
 value at the corner of highest variables. So two corners tell whether a box can contain a zero of
-the system, and one more corner tells it for a half of the box.
+the system, and one more corner decides it for a half of the box.
 
 Sources:
     Derived for this project.

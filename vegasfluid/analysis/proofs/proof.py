@@ -331,4 +331,4 @@ def require_free_window(
     if flows.access is not None and not equilibrium.rates[name] <= arb(flows.access):
         raise NotProven(f"{name} may be limited by its access links")
     if not equilibrium.prob * window <= MOST_LOSSES_PER_RTT:
-        raise NotProven(f"a flow of {name} may lose more than 2 packets a round trip")
+        raise NotProven(f"a flow of {name} may lose more than 2 packets per round trip")

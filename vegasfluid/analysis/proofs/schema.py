@@ -276,10 +276,10 @@ def in_one_line(error: ErrorDetails) -> InvalidInput:
     if error_type in ("missing", "union_tag_not_found"):
         given = "missing"
     allowed = error.get("ctx", {}).get("allowed") or ALLOWED.get(error_type, error["msg"])
-    return refusal(".".join(path) or "the document", allowed, given)
+    return invalid_document(".".join(path) or "the document", allowed, given)
 
 
-def refusal(where: str, allowed: str, given: object) -> InvalidInput:
+def invalid_document(where: str, allowed: str, given: object) -> InvalidInput:
     """The `InvalidInput` for a value of a certificate; only the beginning of a long value is shown.
 
     Args:
@@ -324,10 +324,10 @@ def claims_from(record: Claims, classes: tuple[str, ...]) -> dict[Key, Enclosure
     """
     for name in classes:
         if name not in record.classes:
-            raise refusal(f"claims.classes.{name}", "given", Words("missing"))
+            raise invalid_document(f"claims.classes.{name}", "given", Words("missing"))
     for name in record.classes:
         if name not in classes:
-            raise refusal("a key of claims.classes", "one of " + ", ".join(classes), name)
+            raise invalid_document("a key of claims.classes", "one of " + ", ".join(classes), name)
     claims: dict[Key, Enclosure] = {
         (key,): enclosure(bounds, f"claims.{key}") for key, bounds in record if key != "classes"
     }
@@ -351,7 +351,7 @@ def enclosure(bounds: BoundsRecord, where: str) -> Enclosure:
     claim = Enclosure(bounds.low, bounds.high)
     low, high = claim.bounds
     if low > high:
-        raise refusal(f"{where}.low", f"at most high ({claim.high})", claim.low)
+        raise invalid_document(f"{where}.low", f"at most high ({claim.high})", claim.low)
     return claim
 
 

@@ -31,7 +31,7 @@ def this_kernel() -> Reference:
     require_programs()
 
     def run(folder: Path, seed: int) -> str:
-        """Output of the test in a folder with a seed."""
+        """Run the exported test in `folder` on this machine with a seed; return its output."""
         environment = {**os.environ, "PYTHON": sys.executable}
         try:
             return run_program(["sh", "test.sh", str(seed)], folder, environment=environment)

@@ -75,7 +75,7 @@ def user_mode_kernel(kernel: Path) -> Reference:
     program = kernel.resolve()
 
     def run(folder: Path, seed: int) -> str:
-        """Output of the test in a folder with a seed."""
+        """Run the exported test in `folder` in the kernel with a seed; return its output."""
         init = folder / "init"
         init.write_text(INIT, encoding="utf-8")
         init.chmod(0o755)
@@ -84,8 +84,8 @@ def user_mode_kernel(kernel: Path) -> Reference:
         try:
             run_program(command, folder, environment=environment_of(folder, seed))
         except ProgramFailed as failure:
-            said = f"status {failure.status}: {last_line(folder / CONSOLE)}"
-            raise ComputationFailed(f"crosscheck: the kernel ended with {said}") from None
+            reason = f"status {failure.status}: {last_line(folder / CONSOLE)}"
+            raise ComputationFailed(f"crosscheck: the kernel ended with {reason}") from None
         return result_of(folder)
 
     return Reference(f"Linux {version}", "netns", run)
@@ -163,12 +163,12 @@ def result_of(folder: Path) -> str:
     if not status.exists():
         raise ComputationFailed("crosscheck: the kernel stopped before the test had ended.")
     if status.read_text() != "0\n":
-        said = last_line(folder / ERRORS)
-        raise ComputationFailed(f"crosscheck: the test failed in the kernel: {said}")
+        reason = last_line(folder / ERRORS)
+        raise ComputationFailed(f"crosscheck: the test failed in the kernel: {reason}")
     return (folder / OUTPUT).read_text(encoding="utf-8")
 
 
 def last_line(path: Path) -> str:
-    """Last line of a text file that is not empty."""
+    """Last line with text of the file `path`, or a note that there is none."""
     text = path.read_text(errors="replace") if path.exists() else ""
     return (text.strip() or "it printed nothing").splitlines()[-1].strip()

@@ -51,7 +51,10 @@ class DensePieces(NamedTuple):
         return self._at(times, left, Piece.slope_at)
 
     def _at(self, times: Array, left: bool, value: Callable[[Piece, Array], Array]) -> Array:
-        """What `value` gives for the piece of each time and the time passed in it."""
+        """`value(piece, time since its start)` for the piece that contains each time; else nan.
+
+        Shape (*times, n); for a batch, (batch, *times, n).
+        """
         times = jnp.asarray(times, self.time_tolerance.dtype)
         if self.last.ndim:
             return jax.vmap(lambda pieces: pieces._at(times, left, value))(self)

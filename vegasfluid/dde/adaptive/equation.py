@@ -115,7 +115,10 @@ def _explicit(program: Program, closed_over: list[Array]) -> Callable[..., PyTre
 
 
 def _reading(program: Program, closed_over: list[Array]) -> Callable[..., Array]:
-    """A program of (t, y, args, *above) as a function of (t, y, reader, all args, *above)."""
+    """A traced program of (t, y, args, *above) as a function that reads the history by `reader`.
+
+    The function takes (t, y, reader, all args, *above); `above` are the signs of guards.
+    """
     call = _explicit(program, closed_over)
     return lambda t, y, reader, args, *above: call(reader, args, t, y, args.given, *above)
 

@@ -185,6 +185,6 @@ def _level(
     passed = location.which[mode_count:]
     level = 1 + jnp.min(jnp.where(passed, crossings.levels, jnp.inf), axis=0, initial=jnp.inf)
     modes = location.which[:mode_count]
-    silent = slice(bounds + parts.resets.start, bounds + parts.events.stop)
-    kink = jnp.any(modes[: silent.start], axis=0) | jnp.any(modes[silent.stop :], axis=0)
+    uncounted = slice(bounds + parts.resets.start, bounds + parts.events.stop)
+    kink = jnp.any(modes[: uncounted.start], axis=0) | jnp.any(modes[uncounted.stop :], axis=0)
     return jnp.where(location.breaks, level, jnp.where(kink, 0.0, jnp.inf))

@@ -146,11 +146,11 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
 def _confined(
     problem: Problem, node: Node, trial: Trial, result: StepResult, active: Array
 ) -> tuple[Node, Bool[Array, " batch"]]:
-    """The node at a step's start with the instances confined to their bounds that must be.
+    """The node at a step's start, with some instances set to clip all stages to their bounds.
 
-    These are the ones whose right-hand side was not finite in the attempt, perhaps because a stage
-    was beyond a bound: they repeat the step. Takes the attempt, its result and the instances that
-    have not ended; returns also which of them are newly confined.
+    Their right-hand side was not finite in the attempt, perhaps because a stage was beyond a bound;
+    they repeat the step. Takes the attempt, its result and the instances that have not ended.
+    Returns also which instances are newly confined in this way, shape (batch,).
     """
     if not problem.equation.bounded:
         return node, jnp.zeros_like(active)

@@ -58,7 +58,7 @@ def options_of_vector(options: dict[str, Any], form: StateForm) -> dict[str, Any
 
 
 def _reset(reset: Any, form: StateForm) -> Any:
-    """A reset of the state as one of the vector."""
+    """The user's reset of a structured state, as a reset of the flat vector that holds it."""
     if not isinstance(reset, Reset):
         return reset
     indicator, effect = VectorIndicator(reset.indicator, form), VectorEffect(reset.effect, form)
@@ -66,7 +66,7 @@ def _reset(reset: Any, form: StateForm) -> Any:
 
 
 def _event(event: Any, form: StateForm) -> Any:
-    """An event of the state as one of the vector."""
+    """The user's event of a structured state, as an event of the flat vector that holds it."""
     if not isinstance(event, diffrax.Event):
         return event
     conditions = jax.tree.map(

@@ -19,7 +19,7 @@ from vegasfluid.export.netns.namespaces import (
 from vegasfluid.export.topology import Topology, build_topology
 from vegasfluid.network import Network, UniformStart
 
-__all__ = ["HEADERS", "Layout", "lay_out"]
+__all__ = ["HEADERS", "Layout", "layout_of"]
 
 HEADERS = 52
 """Headers of IPv4 and TCP with timestamps, bytes."""
@@ -58,7 +58,7 @@ class Layout:
         veth.connect()
 
 
-def lay_out(network: Network, controls: Mapping[str, str]) -> Layout:
+def layout_of(network: Network, controls: Mapping[str, str]) -> Layout:
     """Lay a network out in namespaces.
 
     Args:

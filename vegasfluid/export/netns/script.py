@@ -13,7 +13,7 @@ from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.linux import red_notes
 from vegasfluid.export.netns.hosts import control_of, host_notes, require_one_vegas
-from vegasfluid.export.netns.layout import HEADERS, Layout, lay_out
+from vegasfluid.export.netns.layout import HEADERS, Layout, layout_of
 from vegasfluid.export.netns.namespaces import Namespace
 from vegasfluid.export.pie_elsewhere import pie_notes
 from vegasfluid.export.quoting import plain_text
@@ -123,7 +123,7 @@ def export_netns(model: Model, points: Points, seed: int) -> Exported:
     vegas = vegas_parameters(SYSTEMS["linux"], network, points)
     require_one_vegas(vegas)
     controls = {name: control_of(name, flows)[0] for name, flows in network.flows.items()}
-    layout = lay_out(network, controls)
+    layout = layout_of(network, controls)
     notes = notes_of(network)
     lines = [HEAD, *header_comments(model, notes, vegas), BEGIN, *set_up(network, layout)]
     lines += [f"control {control}" for control in dict.fromkeys(controls.values())]
@@ -147,7 +147,9 @@ def export_netns(model: Model, points: Points, seed: int) -> Exported:
 def require_static(network: Network) -> None:
     """Raise InvalidInput for events, jitter, or packets of a size that Linux does not support."""
     if network.events:
-        raise Unsupported("events", "a change of delay", "the test's namespaces do not change")
+        raise Unsupported(
+            "events", "a change of delay", "the test cannot change a delay while it runs"
+        )
     for name, link in network.links.items():
         require_no_jitter(name, link, "Linux")
     if network.packet_bytes < SMALLEST_PACKET:

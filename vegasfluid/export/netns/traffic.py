@@ -157,9 +157,9 @@ class Flow:
         self.before = self.received
 
 
-def start_time(start, dice):
+def start_time(start, rng):
     """Start time of a flow, s: given, or random up to the spread of its class."""
-    return dice.uniform(0.0, start["spread"]) if isinstance(start, dict) else start
+    return rng.uniform(0.0, start["spread"]) if isinstance(start, dict) else start
 
 
 def run(plan, prefix, seed):
@@ -168,9 +168,9 @@ def run(plan, prefix, seed):
     queues = [LinkQueue(link, prefix) for link in plan["links"]]
     flows = [Flow(flow, prefix, selector) for flow in plan["flows"]]
     agenda = []
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     for flow in flows:
-        agenda.append((start_time(flow.plan["start"], dice), len(agenda), flow.start))
+        agenda.append((start_time(flow.plan["start"], rng), len(agenda), flow.start))
     for part in flows + queues:
         agenda.append((plan["warmup"], len(agenda), part.begin))
     steps = plan["queue_samples"]

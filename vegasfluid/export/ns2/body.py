@@ -17,8 +17,8 @@ proc mixed {number} {
     return [expr {$number % 2147483646 + 1}]
 }
 $defaultRNG seed [mixed [expr {2 * $seed}]]
-set dice [new RNG]
-$dice seed [mixed [expr {2 * $seed + 1}]]
+set rng [new RNG]
+$rng seed [mixed [expr {2 * $seed + 1}]]
 
 # ---- Links, with a queue in each direction. ----
 for {set i 0} {$i < $nodes} {incr i} { set node($i) [$ns node] }
@@ -64,7 +64,7 @@ proc of_flow {list flow} {
     return [lindex $list [expr {[llength $list] == 1 ? 0 : $flow}]]
 }
 proc make_flow {class flow} {
-    global ns tcp sink hops sender sender_settings receiver receiver_settings control start dice
+    global ns tcp sink hops sender sender_settings receiver receiver_settings control start rng
     set id $class,$flow
     foreach {source destination} [hosts $class [of_flow $hops($class) $flow]] {}
     set tcp($id) [new $sender($class)]
@@ -76,7 +76,7 @@ proc make_flow {class flow} {
     $ns connect $tcp($id) $sink($id)
     if {[llength $control($class)]} { $ns at 0.0 "choose_control $class $id" }
     if {[lindex $start($class) 0] eq "spread"} {
-        set at [$dice uniform 0.0 [lindex $start($class) 1]]
+        set at [$rng uniform 0.0 [lindex $start($class) 1]]
     } else {
         set at [of_flow $start($class) $flow]
     }
@@ -115,8 +115,8 @@ proc begin {class id} {
 SESSIONS = r"""
 # ---- Sessions: transfers of Pareto size, each over a new connection, with exponential gaps. ----
 proc later {class mean command} {
-    global ns dice
-    $ns at [expr {[$ns now] - $mean * log(1.0 - [$dice uniform 0.0 1.0])}] $command
+    global ns rng
+    $ns at [expr {[$ns now] - $mean * log(1.0 - [$rng uniform 0.0 1.0])}] $command
 }
 proc begin_sessions {class id} {
     global tcp busy waiting traffic
@@ -134,10 +134,10 @@ proc arrive {class id} {
     if {!$busy($id)} { transfer $class $id }
 }
 proc transfer {class id} {
-    global tcp sink busy waiting dice traffic last
+    global tcp sink busy waiting rng traffic last
     foreach {word gap mean shape overlapping} $traffic($class) {}
     set smallest [expr {$mean * ($shape - 1.0) / $shape}]
-    set size [expr {$smallest * pow(1.0 - [$dice uniform 0.0 1.0], -1.0 / $shape)}]
+    set size [expr {$smallest * pow(1.0 - [$rng uniform 0.0 1.0], -1.0 / $shape)}]
     if {$size > 1e9} { set size 1e9 }
     set busy($id) 1
     incr waiting($id) -1

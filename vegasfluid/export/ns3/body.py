@@ -83,14 +83,14 @@ def address_of(node):
     return node.GetObject[ns.Ipv4]().GetAddress(1, 0).GetLocal()
 
 
-def start_of(start, flow, dice):
+def start_of(start, flow, rng):
     """Start time of a flow, s: random, or from the list."""
     if isinstance(start, dict):
-        return dice.uniform(0.0, start["spread"])
+        return rng.uniform(0.0, start["spread"])
     return start[flow if len(start) > 1 else 0]
 
 
-def install(flow_class, nodes, port, dice):
+def install(flow_class, nodes, port, rng):
     """Create the flows of a class; returns their receivers."""
     sinks, shared, protocol = [], {}, f"ns3::{flow_class['protocol']}SocketFactory"
     for flow in range(flow_class["count"]):
@@ -107,7 +107,7 @@ def install(flow_class, nodes, port, dice):
         for name, value in flow_class["app_attributes"].items():
             helper.SetAttribute(name, text(value))
         app = helper.Install(source)
-        app.Start(ns.Seconds(start_of(flow_class["start"], flow, dice)))
+        app.Start(ns.Seconds(start_of(flow_class["start"], flow, rng)))
     return sinks
 
 
@@ -143,7 +143,7 @@ def change(what, delays, links):
 
 def main(seed):
     """Build the network, run it, and print a line for each class."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     ns.RngSeedManager.SetSeed(1)
     ns.RngSeedManager.SetRun(seed + 1)
     for name, value in DEFAULTS.items():
@@ -157,7 +157,7 @@ def main(seed):
     sinks, port = [], 1000
     for flow_class in CLASSES:
         flow_class["channels"] = []
-        sinks.append(install(flow_class, nodes, port, dice))
+        sinks.append(install(flow_class, nodes, port, rng))
         port += flow_class["count"]
     ns.Ipv4GlobalRoutingHelper.PopulateRoutingTables()
     received = [0] * len(CLASSES)
