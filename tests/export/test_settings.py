@@ -89,7 +89,7 @@ def test_windows_of_the_system_have_the_equilibrium_of_the_law(dialect, system, 
             )
     assert np.abs(low).max() <= 1
     assert np.abs(high).max() <= 1
-    halves = around > 10 and "ns2" in (of, system)
+    halves = around > 10 and "ns2" in (dialect, system)
     assert abs(np.mean(low)) < (0.15 if halves else 0.04)
     assert abs(np.mean(high)) < (0.15 if halves else 0.04)
 

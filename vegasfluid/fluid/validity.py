@@ -107,7 +107,8 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
         if oscillation > LARGEST_OSCILLATION:
             yield (
                 f"{name}: the queue oscillates by {oscillation:.0%} of its mean; above "
-                f"{LARGEST_OSCILLATION:.0%}, the model synchronises the flows more than packet runs do."
+                f"{LARGEST_OSCILLATION:.0%}, the model synchronises the flows more than packet "
+                "runs do."
             )
 
 

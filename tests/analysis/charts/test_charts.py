@@ -95,11 +95,9 @@ def test_renos_edge_with_averaging_is_an_angle_too(averaging):
 
 @pytest.mark.parametrize(("cwnd", "averaging"), [(15.375, 1000.0), (50.0, 3.0), (8.0, 0.05)])
 def test_the_fluids_own_verdict_turns_at_renos_edge(cwnd, averaging):
-    critical = reno_critical_gain(cwnd, averaging)
-    found = critical_value(
-        lambda gain: marking(cwnd, gain, averaging), 0.97 * critical, 1.03 * critical
-    )
-    assert found == pytest.approx(critical, rel=1e-6)
+    limit = reno_critical_gain(cwnd, averaging)
+    found = critical_value(lambda gain: marking(cwnd, gain, averaging), 0.97 * limit, 1.03 * limit)
+    assert found == pytest.approx(limit, rel=1e-6)
 
 
 def test_quick_averaging_is_none():
@@ -258,9 +256,9 @@ def test_below_the_bulge_no_gain_makes_vegas_oscillate():
 
 @pytest.mark.parametrize("rtt_ratio", [0.95, 0.8])
 def test_the_fluids_own_verdict_turns_at_vegas_edge(rtt_ratio):
-    critical = vegas_critical_gain(rtt_ratio)
-    found = critical_value(lambda gain: alone(rtt_ratio, gain), 0.97 * critical, 1.03 * critical)
-    assert found == pytest.approx(critical, rel=1e-6)
+    limit = vegas_critical_gain(rtt_ratio)
+    found = critical_value(lambda gain: alone(rtt_ratio, gain), 0.97 * limit, 1.03 * limit)
+    assert found == pytest.approx(limit, rel=1e-6)
 
 
 def test_the_fluids_own_verdict_turns_back_where_the_edge_does():
