@@ -23,8 +23,10 @@ from benchmarks.slider.page import BROWSERS, ONLY_HERE, chromium
 from tests.cli.commands import SMALL
 from tests.explore.conftest import Client
 from tests.paths import ROOT
+from vegasfluid.export import export_model
 from vegasfluid.modelfile import loads
 from vegasfluid.modelfile.parameters import with_values
+from vegasfluid.tuning.measurement import measure
 
 pytestmark = pytest.mark.slow  # a browser
 
@@ -188,6 +190,52 @@ def test_the_model_file_can_be_edited_as_text(page):
     page.click("#apply")
     page.wait_for_selector("#form-errors li")
     assert "line 1" in page.inner_text("#form-errors")
+
+
+def test_packets_confirm_the_point_and_mark_it(page):
+    before = pixels(page, "#plane")
+    page.click("#confirm")
+    page.wait_for_selector("#confirm:not([disabled])")
+    network, times = MODEL.network, {"until": MODEL.duration, "warmup": MODEL.warmup}
+    measured = measure(network, "vegas", range(1, 6), **times)
+    assert f"5 runs: ratio {measured.ratio:.3g} (95 % interval" in page.inner_text("#job")
+    assert page.inner_text("#confirmed").startswith(f"Packet simulator: {measured.ratio:.3g} (")
+    assert np.sum(np.any(pixels(page, "#plane") != before, axis=-1)) > 100  # mark and label
+    page.focus("#plane")
+    page.keyboard.press("ArrowUp")
+    moved(page)
+    assert page.inner_text("#confirmed") == ""
+
+
+def test_a_recommendation_goes_to_its_setting_and_draws_its_path(page):
+    page.click("#recommend")
+    page.wait_for_selector("#cancel:not([hidden])")
+    page.wait_for_selector("#recommend:not([disabled])")
+    network, times = MODEL.network, {"until": MODEL.duration, "warmup": MODEL.warmup}
+    expected = vf.recommend(network, "vegas", **times)
+    law = expected.after.law
+    assert numbers(page) == (law.alpha, law.beta)
+    text = page.inner_text("#job")
+    assert f"alpha = {law.alpha:g}, beta = {law.beta:g}." in text
+    assert text.endswith("Goal reached.") == expected.reached
+    check(page)
+    page.screenshot(path=ARTEFACTS / "explore_recommended.png", full_page=True)
+
+
+def test_an_export_is_shown_and_saved(page):
+    page.select_option("#format", "ns2")
+    page.click("#export")
+    page.wait_for_selector("#export-dialog[open]")
+    with page.expect_download() as download:
+        page.click("#export-save")
+    assert download.value.suggested_filename == "scenario.tcl"
+    expected = export_model(MODEL, "ns2").files["scenario.tcl"]
+    assert Path(download.value.path()).read_text() == expected
+    page.click("#export-close")
+    page.select_option("#format", "toml")
+    page.click("#export")
+    page.wait_for_selector("#export-dialog[open]")
+    assert loads(page.inner_text("#export-text")) == MODEL
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

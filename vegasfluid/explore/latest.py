@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 __all__ = ["Overtaken", "Ticket", "Tickets", "Worker"]
@@ -80,10 +80,14 @@ class Worker:
         Raises:
             Overtaken: if the request is overtaken before its turn has come.
         """
+        return self.submit(ticket, job).result()
+
+    def submit(self, ticket: Ticket, job: Callable[[], Found]) -> Future[Found]:
+        """The future result of a job; see `compute`."""
 
         def checked() -> Found:
             """The job's result, unless it has been overtaken."""
             ticket.check()
             return job()
 
-        return self._thread.submit(checked).result()
+        return self._thread.submit(checked)

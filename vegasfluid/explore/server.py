@@ -6,6 +6,7 @@ rebinding), are refused by the headers Host, Origin and Sec-Fetch-Site.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
@@ -13,7 +14,7 @@ import select
 import socket
 import socketserver
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -149,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
             found = answer(request, self.gone)
         except Overtaken:
             found = {"overtaken": True}
-        if isinstance(found, Iterator):
+        if isinstance(found, Generator):
             self.send_parts(found)
         else:
             self.send_json(200, found)
@@ -222,12 +223,13 @@ class Handler(BaseHTTPRequestHandler):
         self.send_head(status, "application/json", {"Content-Length": str(len(content))})
         self.wfile.write(content)
 
-    def send_parts(self, parts: Iterator[Any]) -> None:
+    def send_parts(self, parts: Generator[Any]) -> None:
         """Send each part of a long answer as a line of JSON as soon as it is there."""
         self.send_head(200, "application/x-ndjson", {"Transfer-Encoding": "chunked"})
         try:
-            for part in parts:
-                self.send_chunk(json.dumps(json_value(part), allow_nan=False).encode() + b"\n")
+            with contextlib.closing(parts):
+                for part in parts:
+                    self.send_chunk(json.dumps(json_value(part), allow_nan=False).encode() + b"\n")
         except Overtaken:
             self.send_chunk(b'{"overtaken": true}\n')
         self.send_chunk(b"")

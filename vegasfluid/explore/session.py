@@ -18,10 +18,14 @@ from vegasfluid.explore.documents import (
 from vegasfluid.explore.fair_range import alpha_ranges
 from vegasfluid.explore.fluid_runs import fluid_run
 from vegasfluid.explore.latest import Ticket, Tickets, Worker
+from vegasfluid.explore.packet_runs import packet_runs
 from vegasfluid.explore.planes import plane, span_of
+from vegasfluid.explore.recommendations import recommendation
 from vegasfluid.explore.schema import form_schema, numbers_to_tune
+from vegasfluid.export import FORMATS, Exported, export_model, needs_points
 from vegasfluid.model import Model
 from vegasfluid.sweep.axes import with_numbers
+from vegasfluid.tuning.operating_point import operating_points
 from vegasfluid.version import package_version
 
 __all__ = ["Session"]
@@ -34,8 +38,8 @@ Gone = Callable[[], bool]
 class Session:
     """What a server of the page can do.
 
-    Of each kind of run, quick ones, accurate ones and long computations, one is computed at a time,
-    so that a move never waits for a plane or for packet runs.
+    Of each kind, quick runs, accurate ones, planes and jobs such as a recommendation, one is
+    computed at a time, so that a move never waits for another kind.
 
     Args:
         model: the model that the page shows first.
@@ -45,13 +49,16 @@ class Session:
     def __init__(self, model: Model, name: str) -> None:
         self._first, self.name = replace(model, ranges={}), name
         self._notes = [NOMINAL] if model.ranges else []
-        self._moves, self._planes = Tickets(), Tickets()
-        self._quick, self._accurate, self._long = Worker(), Worker(), Worker()
+        self._moves, self._planes, self._jobs = Tickets(), Tickets(), Tickets()
+        self._quick, self._accurate, self._long, self._job = (Worker() for _ in range(4))
         self.answers: dict[str, Callable[[Request, Gone], Answer | Iterator[Answer]]] = {
             "start": self.start,
             "read": self.read,
             "run": self.run,
             "plane": self.plane,
+            "packets": self.packets,
+            "recommend": self.recommend,
+            "export": self.export,
         }
 
     def start(self, request: Request, gone: Gone) -> Answer:
@@ -60,6 +67,7 @@ class Session:
             "version": package_version(),
             "name": self.name,
             "schema": form_schema(),
+            "formats": list(FORMATS),
             "notes": self._notes,
             **opened(self._first),
         }
@@ -107,6 +115,49 @@ class Session:
             yield {"done": True}
         except VegasfluidError as error:
             yield {"errors": errors_of(error)}
+
+    def packets(self, request: Request, gone: Gone) -> Iterator[Answer]:
+        """Simulate `document` with packets; see `packet_runs`."""
+        ticket = self._jobs.take(tab_of(request), gone)
+        try:
+            model = model_of(request.get("document"))
+            parts = packet_runs(model, class_of(request, model))
+            yield from one_at_a_time(parts, self._job, ticket)
+        except VegasfluidError as error:
+            yield {"errors": errors_of(error)}
+
+    def recommend(self, request: Request, gone: Gone) -> Iterator[Answer]:
+        """Recommend alpha and beta of the class `tuned` of `document`; see `recommendation`."""
+        ticket = self._jobs.take(tab_of(request), gone)
+        try:
+            model = model_of(request.get("document"))
+            yield from recommendation(model, class_of(request, model), self._job, ticket)
+        except VegasfluidError as error:
+            yield {"errors": errors_of(error)}
+
+    def export(self, request: Request, gone: Gone) -> Answer:
+        """Export `document` to the system `format`, as `vegasfluid export` does.
+
+        Returns `files`, texts by name, and `notes` on differences.
+        """
+        ticket = self._jobs.take(tab_of(request), gone)
+        try:
+            model, system = model_of(request.get("document")), str(request.get("format"))
+            found = self._job.compute(ticket, lambda: exported(model, system))
+        except VegasfluidError as error:
+            return {"errors": errors_of(error)}
+        return {"files": dict(found.files), "notes": list(found.notes)}
+
+
+def exported(model: Model, system: str) -> Exported:
+    """A model as files for another system, with Vegas parameters translated where it needs that.
+
+    Raises:
+        InvalidInput: for an unknown system, or a part of the model that it does not support.
+    """
+    classes = needs_points(model, system)
+    points = operating_points(model, classes) if classes else {}
+    return export_model(model, system, points=points)
 
 
 def one_at_a_time(parts: Iterator[Answer], worker: Worker, ticket: Ticket) -> Iterator[Answer]:

@@ -27,7 +27,7 @@ from vegasfluid.tuning.parameters import (
     whole_if_needed,
     with_alpha,
 )
-from vegasfluid.tuning.settings import ResolvedSettings, RunSettings, resolve_settings
+from vegasfluid.tuning.settings import ResolvedSettings, RunSettings, Step, resolve_settings
 
 __all__ = ["EvaluationCache", "Evaluator", "doubled_seeds", "gain_margin"]
 __all__ += ["make_evaluator"]
@@ -219,8 +219,8 @@ class Evaluator:
         self.cache.seconds["packets"] += time.perf_counter() - begin
         measurement = known.compared(network, self.tuned, self.others)
         law, runs = self.law_in(network), len(known.runs)
-        text = f"alpha {law.alpha:.4g}, beta {law.beta:.4g}, ratio {measurement.ratio:.3g}"
-        self.settings.report(f"packets: {text} ({runs} runs)")
+        step = Step("packets", law.alpha, law.beta, measurement.ratio, f"{runs} runs")
+        self.settings.report(step)
         return measurement
 
     def evaluate_law(self, law: Vegas) -> Measurement:

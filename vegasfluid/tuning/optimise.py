@@ -32,6 +32,7 @@ from vegasfluid.tuning.parameters import (
     with_values,
 )
 from vegasfluid.tuning.scalar_root import FluidOptimum, find_root
+from vegasfluid.tuning.settings import Step
 from vegasfluid.tuning.space_mapping import map_to_packets, settable_values
 from vegasfluid.tuning.stochastic_root import (
     CENTRED,
@@ -137,7 +138,7 @@ def fluid_alpha(evaluator: Evaluator) -> FluidOptimum:
         """Goodput ratio of the tuned class on the fluid model, at an alpha in packets."""
         law = evaluator.law_at(jnp.asarray(alpha))  # a number of a file would have to be whole
         ratio = evaluator.evaluate_fluid(evaluator.with_law(law))["ratio"]
-        evaluator.settings.report(f"fluid: alpha {alpha:.4g}, ratio {ratio:.4g}")
+        evaluator.settings.report(Step("fluid", alpha, law.beta, ratio))
         return ratio
 
     target = evaluator.target_ratio

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.run_options import check_times
 
-__all__ = ["DEFAULT_RUNS", "Report", "ResolvedSettings", "RunSettings", "resolve_settings"]
+__all__ = ["DEFAULT_RUNS", "Report", "ResolvedSettings", "RunSettings", "Step"]
+__all__ += ["resolve_settings"]
 
 DEFAULT_UNTIL = 200.0
 """Default simulated time of a run, s."""
@@ -16,6 +17,34 @@ DEFAULT_RUNS = 10
 """Default number of packet runs at each setting."""
 Report = Callable[[str], None]
 """Called with one line about each step."""
+
+
+class Step(str):
+    """A line of progress about one setting that was evaluated, with its numbers.
+
+    Args:
+        engine: `fluid` or `packets`.
+        alpha: packets.
+        beta: packets.
+        ratio: goodput of a tuned flow over that of another flow.
+        more: text that follows in parentheses, such as the number of runs; empty: none.
+
+    >>> Step("packets", 20.0, 22.0, 0.98765, "10 runs")
+    'packets: alpha 20, beta 22, ratio 0.9877 (10 runs)'
+    """
+
+    def __new__(cls, engine: str, alpha: Any, beta: Any, ratio: float, more: str = "") -> Step:
+        """Format the line; the arguments are those of the class."""
+        alpha, beta = float(alpha), float(beta)
+        text = f"{engine}: alpha {alpha:.4g}, beta {beta:.4g}, ratio {ratio:.4g}"
+        step = super().__new__(cls, f"{text} ({more})" if more else text)
+        step.engine, step.alpha, step.beta, step.ratio = engine, alpha, beta, ratio
+        return step
+
+    engine: str
+    alpha: float
+    beta: float
+    ratio: float
 
 
 class RunSettings(TypedDict, total=False):

@@ -4,58 +4,23 @@ import { ask, parts } from "./api.js";
 import { drawRun } from "./charts.js";
 import { METRICS, controlColours } from "./colours.js";
 import { NetworkForm, valueAt, withValue } from "./form.js";
+import { Jobs, intervalText } from "./jobs.js";
 import { Grid, PlaneView } from "./plane.js";
 import { showFailure, showResult } from "./result.js";
 import { readLink, writeLink } from "./link.js";
-import { milliseconds, nameInWords, percent, short, unitOf } from "./words.js";
+import { axis, firstAxes, isPair, numberOf, planeKey, snapped, state, valueOf } from "./state.js";
+import { milliseconds, nameInWords, percent, short } from "./words.js";
 
 const COUNT = 17; // values along each axis of the plane
 const FEW = 9; // the same where other values may need other compiled programs
 const PAUSE = 250; // after the last key in a field before it is read, ms
 const REST = 400; // after the last move before the accurate run, ms
+const MOST_MARKS = 40; // points that packets have confirmed
 const KEPT = 6; // planes that are kept
 
 const page = (id) => document.getElementById(id);
-// model: the last valid one; draft: whether the form has changes that are not (yet) valid
-const state = { model: null, draft: false, numbers: [], x: null, y: null, metric: "ratio", tuned: null, run: null };
 const planes = new Map();
 let form, view, timer, planeRequest, accurateRequest, sending = false, waiting = null;
-
-// The point and the axes
-
-const numberOf = (name) => state.numbers.find((number) => number.name === name);
-
-function valueOf(name) {
-  const number = numberOf(name);
-  return valueAt(state.model, number.path) ?? number.value;
-}
-
-function axis(name, ends = null) {
-  const number = numberOf(name), [low, high] = ends ?? [number.low, number.high];
-  const power = 10 ** Math.floor(Math.log10((high - low) / 100));
-  const step = number.whole ? Math.max(1, Math.round(power)) : power;
-  const unit = unitOf(name), title = `${nameInWords(name)}${unit ? `, ${unit}` : ""}`;
-  return { name, low, high, step, whole: number.whole, title };
-}
-
-/** Alpha and beta of the first Vegas class, otherwise the first two numbers. */
-function firstAxes() {
-  const names = state.numbers.map((number) => number.name);
-  const alpha = names.find((name) => name.endsWith(".alpha_packets") && names.includes(name.replace("alpha", "beta")));
-  const [x, y] = alpha ? [alpha, alpha.replace(/alpha_packets$/, "beta_packets")] : names;
-  return [axis(x), axis(y)];
-}
-
-function snapped({ step, low, high, whole }, value) {
-  const inside = Math.min(high, Math.max(low, value));
-  const near = low + Math.round((inside - low) / step) * step;
-  return whole ? Math.round(near) : Number(near.toPrecision(6));
-}
-
-/** Whether the axes are alpha and beta of one class. */
-function isPair() {
-  return state.x.name.endsWith(".alpha_packets") && state.y.name === state.x.name.replace(/alpha_packets$/, "beta_packets");
-}
 
 function move(x, y) {
   x = snapped(state.x, x);
@@ -130,23 +95,16 @@ function keepDraft() {
   form.show(edited);
 }
 
+/** What packets have found at the point, and its name for screen readers. */
 function describePoint() {
+  const key = planeKey(), [x, y] = view.point;
+  const found = marks.findLast((one) => one.key === key && one.x === x && one.y === y);
+  page("confirmed").textContent = found ? `Packet simulator: ${intervalText(found)}` : "";
   const at = `${state.x.title} ${short(view.point[0], 4)}, ${state.y.title} ${short(view.point[1], 4)}`;
   view.canvas.setAttribute("aria-label", `Plane. ${at}: ratio ${short(state.run.ratio)}`);
 }
 
 // The plane
-
-/** What the plane depends on: everything but the values of the two numbers on its axes. */
-function planeKey() {
-  const model = structuredClone(state.model);
-  for (const { name } of [state.x, state.y]) {
-    const path = numberOf(name).path, table = valueAt(model, path.slice(0, -1));
-    if (table) delete table[path.at(-1)];
-  }
-  if (state.x.name.endsWith(".alpha_packets") && !state.y.name.endsWith(".beta_packets")) return JSON.stringify([state.model, state.x, state.y, state.tuned]);
-  return JSON.stringify([model, state.x, state.y, state.tuned]);
-}
 
 async function requestPlane() {
   const key = planeKey();
@@ -225,6 +183,7 @@ function showPlane() {
     axes: { x: state.x, y: state.y }, metric: state.metric, hint: isPair() ? "beta below alpha" : "",
     tuned: colours[state.tuned] ?? colours[Object.keys(laws)[0]], others: colours[other] ?? colours[state.tuned],
   });
+  showMarks();
   requestPlane();
 }
 
@@ -242,6 +201,7 @@ function open(found, wanted = {}) {
   const tuned = wanted.tuned ?? (wanted.keep ? state.tuned : null);
   state.tuned = classes.includes(tuned) ? tuned : vegas ?? classes[0];
   state.metric = METRICS[wanted.metric] ? wanted.metric : state.metric;
+  if (!wanted.keep) view.path = [];
   page("title").textContent = state.model.title ?? "A model without a title";
   page("text").value = found.text;
   page("warnings").dataset.notes = (found.notes ?? []).join("\n");
@@ -300,9 +260,54 @@ function changeRange(which) {
   writeLink(state);
 }
 
-async function copy(text, what) {
+async function copy(text, what, where = "said") {
   await navigator.clipboard.writeText(text);
-  page("said").textContent = `${what} copied.`;
+  page(where).textContent = `${what} copied.`;
+}
+
+// Packet runs and recommendations on the plane
+
+const marks = [];
+
+/** The model and the point as they are now, for a job that takes a while. */
+function now() {
+  const classes = Object.keys(state.model.flows), isVegas = (name) => state.model.flows[name].law.name === "vegas";
+  const vegas = isVegas(state.tuned) ? state.tuned : classes.find(isVegas) ?? state.tuned;
+  return { model: state.model, text: page("text").value, tuned: state.tuned, vegas, point: { x: view.point[0], y: view.point[1], key: planeKey() } };
+}
+
+/** Show a point that packets have confirmed, as long as its plane is shown. */
+function mark(point) {
+  marks.push(point);
+  if (marks.length > MOST_MARKS) marks.shift();
+  showMarks();
+}
+
+function showMarks() {
+  if (state.run) describePoint();
+  const key = planeKey();
+  view.show({ marks: marks.filter((point) => point.key === key) });
+}
+
+/** Draw the settings that a search has tried, where the plane is that of alpha and beta. */
+function path(name, steps) {
+  const shown = state.x.name === `${name}.alpha_packets` && state.y.name === `${name}.beta_packets`;
+  view.show({ path: shown ? steps.map((step) => [step.alpha, step.beta, step.engine]) : [] });
+}
+
+/** Go to a recommended setting, and mark it. */
+function use({ tuned, alpha, beta, ratio, interval }) {
+  const set = { [`${tuned}.alpha_packets`]: alpha, [`${tuned}.beta_packets`]: beta };
+  const model = Object.entries(set).reduce((table, [name, value]) => withValue(table, numberOf(name).path, value), state.model);
+  state.model = model;
+  for (const which of ["x", "y"]) {
+    const wanted = set[state[which].name];
+    if (wanted > state[which].high) state[which] = axis(state[which].name, [state[which].low, Number((1.2 * wanted).toPrecision(2))]);
+  }
+  showChoices();
+  showPlane();
+  mark({ x: view.point[0], y: view.point[1], key: planeKey(), ratio, interval });
+  request();
 }
 
 /** A command that writes this model to a file and simulates it. */
@@ -351,6 +356,7 @@ async function start() {
   page("models").firstElementChild.disabled = own.length > 0;
   form = new NetworkForm(page("form"), found.schema, edited);
   view = new PlaneView(page("plane"), move, hover);
+  new Jobs({ now, mark, path, use, copy }, found.formats);
   listen();
   const link = await readLink(), linked = link ? await ask("read", { document: link.model }) : null;
   if (linked && !linked.errors) open(linked, link);

@@ -78,7 +78,7 @@ function scaleOf(metric, values) {
 /** The canvas with the plane; `onMove(x, y)` is called for a new point, `onHover(point)` for a look. */
 export class PlaneView {
   constructor(canvas, onMove, onHover) {
-    Object.assign(this, { canvas, onMove, onHover, grid: null, point: null, dragging: false });
+    Object.assign(this, { canvas, onMove, onHover, grid: null, point: null, dragging: false, marks: [], path: [] });
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.drag(event));
     canvas.addEventListener("pointerup", () => { this.dragging = false; });
@@ -147,7 +147,55 @@ export class PlaneView {
       context.textAlign = "right";
       context.fillText(this.hint, frame.right - 14, frame.bottom - 14);
     }
+    this.drawPath(context);
     this.drawPoint(context);
+    this.drawMarks(context);
+  }
+
+  inside([x, y]) {
+    const { axes } = this;
+    return x >= axes.x.low && x <= axes.x.high && y >= axes.y.low && y <= axes.y.high;
+  }
+
+  /** Settings that a search has tried, in their order: small dots on the fluid model, large on packets. */
+  drawPath(context) {
+    const shown = this.path.filter((step) => this.inside(step));
+    context.strokeStyle = context.fillStyle = colour("ink");
+    context.lineWidth = 1.2;
+    context.beginPath();
+    for (const [x, y] of shown) context.lineTo(this.xAt(x), this.yAt(y));
+    context.stroke();
+    for (const [x, y, engine] of shown) {
+      context.beginPath();
+      context.arc(this.xAt(x), this.yAt(y), engine === "packets" ? 4.5 : 2.5, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+
+  /** Points that packets have confirmed: a diamond with the ratio and its interval. */
+  drawMarks(context) {
+    for (const { x, y, ratio, interval } of this.marks.filter((one) => this.inside([one.x, one.y]))) {
+      const [left, top] = [this.xAt(x), this.yAt(y)];
+      context.beginPath();
+      [[0, -6], [6, 0], [0, 6], [-6, 0]].forEach(([dx, dy]) => context.lineTo(left + dx, top + dy));
+      context.closePath();
+      context.fillStyle = colour("c2");
+      context.strokeStyle = colour("surface");
+      context.lineWidth = 1.5;
+      context.fill();
+      context.stroke();
+      const text = interval ? `${short(ratio)} (${short(interval[0])} to ${short(interval[1])})` : short(ratio);
+      const width = context.measureText(text).width + 12, over = left + 12 + width > this.frame.right;
+      const at = over ? left - 12 - width : left + 12, high = Math.max(this.frame.top + 12, top - 14);
+      context.fillStyle = colour("surface");
+      context.beginPath();
+      context.roundRect(at, high - 10, width, 20, 5);
+      context.fill();
+      context.fillStyle = colour("ink");
+      context.textAlign = "left";
+      context.textBaseline = "middle";
+      context.fillText(text, at + 6, high);
+    }
   }
 
   drawTitles(context) {

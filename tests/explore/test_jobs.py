@@ -1,0 +1,135 @@
+"""Packet runs, recommendations and exports of the page are those of the library."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cli.commands import SMALL, WITHOUT_VEGAS
+from tests.explore.conftest import Client
+from vegasfluid.explore import packet_runs, recommendations
+from vegasfluid.explore.latest import Overtaken, Tickets, Worker
+from vegasfluid.explore.packet_runs import RUNS
+from vegasfluid.export import FORMATS, export_model
+from vegasfluid.modelfile import loads
+from vegasfluid.tuning.measurement import Measurement, measure
+from vegasfluid.tuning.settings import Step
+
+MODEL = loads(SMALL)
+
+
+def test_packet_runs_are_those_of_the_seeds_from_one(client: Client, document):
+    *progress, last = client.post("packets", document=document).lines
+    found = last["confirmed"]
+    seeds = range(1, RUNS + 1)
+    expected = measure(MODEL.network, "vegas", seeds, until=MODEL.duration, warmup=MODEL.warmup)
+    assert found["ratio"] == expected.ratio
+    assert found["interval"] == list(expected.interval)
+    assert found["queueing_delay_s"] == expected.means()["queueing_delay_s"]
+    assert [part["progress"] for part in progress] == [
+        f"Packet simulator: {done} of {RUNS} runs …" for done in range(0, RUNS, 2)
+    ]
+
+
+def test_runs_that_are_all_equal_have_no_interval(client: Client, document, monkeypatch):
+    run = {"ratio": 0.5, "queueing_delay_s": 0.01}
+    monkeypatch.setattr(
+        packet_runs, "measure", lambda *_, **__: Measurement((run, run), (np.ones(4),) * 2)
+    )
+    found = client.post("packets", document=document).lines[-1]["confirmed"]
+    assert found["ratio"] == pytest.approx(0.5)
+    assert found["interval"] is None
+    assert "identical" in found["note"]
+
+
+@pytest.mark.parametrize("job", ["packets", "recommend"])
+def test_one_class_is_refused_in_one_line(client: Client, job):
+    document = client.ask("read", text=WITHOUT_VEGAS)["document"]
+    [error] = client.post(job, document=document).lines[-1]["errors"]
+    assert error["message"]
+    assert "\n" not in error["message"]
+
+
+def test_an_export_has_the_files_of_the_library(client: Client, document):
+    assert client.ask("start")["formats"] == list(FORMATS)
+    found = client.ask("export", document=document, format="ns2")
+    expected = export_model(MODEL, "ns2")
+    assert found == {"files": dict(expected.files), "notes": list(expected.notes)}
+    translated = client.ask("export", document=document, format="linux")
+    assert "translated from ns2" in "".join(translated["files"].values())
+    [error] = client.ask("export", document=document, format="os2")["errors"]
+    assert "linux" in error["message"]
+
+
+def search(steps: list[str], result: Any, ended: list[str]) -> Any:
+    """A stand-in for `recommend` that reports some lines, and notes if it is ended."""
+
+    def recommend(*_: Any, report: Any, **__: Any) -> Any:
+        try:
+            for step in steps:
+                report(step)
+            for _ in range(2000):
+                if isinstance(result, threading.Event) and not result.wait(0.01):
+                    report("still searching")
+            return result
+        except Overtaken:
+            ended.append("ended")
+            raise
+
+    return recommend
+
+
+def test_steps_of_a_search_have_their_numbers(client: Client, document, monkeypatch):
+    steps = [Step("fluid", 3.0, 5.0, 0.5), "fluid: trust region", Step("packets", 4, 6, 1.0, "2")]
+    monkeypatch.setattr(recommendations, "recommend", search(steps, "found", []))
+    monkeypatch.setattr(recommendations, "as_json", lambda found: {"found": found})
+    _, *parts = client.post("recommend", document=document, tab="steps").lines
+    assert parts == [
+        {
+            "progress": "fluid: alpha 3, beta 5, ratio 0.5",
+            "step": {"engine": "fluid", "alpha": 3.0, "beta": 5.0, "ratio": 0.5},
+        },
+        {"progress": "fluid: trust region"},
+        {
+            "progress": "packets: alpha 4, beta 6, ratio 1 (2)",
+            "step": {"engine": "packets", "alpha": 4.0, "beta": 6.0, "ratio": 1.0},
+        },
+        {"recommended": {"found": "found"}},
+    ]
+
+
+def test_a_search_ends_when_its_page_is_gone(client: Client, document, monkeypatch):
+    ended: list[str] = []
+    monkeypatch.setattr(recommendations, "recommend", search(["one"], threading.Event(), ended))
+    connection = client.connect()
+    body = json.dumps({"document": document, "tab": "leaving"})
+    headers = {"Content-Type": "application/json"}
+    connection.request("POST", f"{client.base}api/recommend", body, headers)
+    answer = connection.getresponse()
+    assert [json.loads(answer.readline())["progress"] for _ in range(2)][1] == "one"
+    answer.close()
+    connection.close()
+    # the worker is free for others again only after the search has ended
+    ticket = Tickets().take("other", lambda: False)
+    client.server.session._job.submit(ticket, lambda: None).result(20)
+    assert ended == ["ended"]
+
+
+def test_an_overtaken_search_raises_at_its_next_step(monkeypatch):
+    ended: list[str] = []
+    monkeypatch.setattr(recommendations, "recommend", search(["one"], threading.Event(), ended))
+    tickets, worker = Tickets(), Worker()
+    ticket = tickets.take("a", lambda: False)
+    parts = recommendations.recommendation(MODEL, "vegas", worker, ticket)
+    next(parts)
+    tickets.take("a", lambda: False)
+    with pytest.raises(Overtaken):
+        list(parts)
+    with pytest.raises(Overtaken):
+        worker.compute(ticket, lambda: math.nan)
+    assert ended == ["ended"]
