@@ -12,7 +12,7 @@ from vegasfluid.explore.latest import Overtaken, Ticket, Worker
 from vegasfluid.model import Model
 from vegasfluid.tuning import recommend
 from vegasfluid.tuning.result import Recommendation
-from vegasfluid.tuning.settings import Step
+from vegasfluid.tuning.settings import RunSettings, Step
 
 __all__ = ["recommendation"]
 
@@ -51,9 +51,9 @@ def recommendation(
 
     def search() -> Recommendation:
         """The recommendation; None in `lines` says that it is there, or that it failed."""
-        times = {"until": model.duration, "warmup": model.warmup}
+        settings = RunSettings(until=model.duration, warmup=model.warmup, report=report)
         try:
-            return recommend(model.network, tuned, **times, report=report)
+            return recommend(model.network, tuned, **settings)
         finally:
             lines.put(None)
 
@@ -89,7 +89,8 @@ def as_json(found: Recommendation) -> dict[str, Any]:
         not (`reason`), on packets `ratio`, its 95 % confidence `interval` and the number of `runs`,
         and `before`, the ratio on packets with the given parameters.
     """
-    law, packets = found.after.law, found.after.packets
+    law: Any = found.after.law
+    packets = found.after.packets
     return {
         "tuned": found.tuned,
         "alpha": float(law.alpha),
