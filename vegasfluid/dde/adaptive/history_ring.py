@@ -160,25 +160,7 @@ class Track(NamedTuple):
         Returns:
             Row numbers, shape of `offset`.
         """
-        frozen, now, offset = jax.lax.stop_gradient((self, now, offset))
-        one, oldest = jnp.int32(1), self.oldest
-
-        def begins_later(row: Index) -> Array:
-            return frozen.start(row).since(now) > offset
-
-        def direction(row: Index) -> Index:
-            """The step to the next row to check: -1, 1, or 0 if `row` is the one."""
-            back = (row > oldest) & begins_later(row)
-            forward = (row < self.last) & ~begins_later(jnp.minimum(row + one, self.last))
-            return jnp.where(back, -one, forward.astype(jnp.int32))
-
-        def move(state: tuple[Index, Index]) -> tuple[Index, Index]:
-            row = state[0] + state[1]
-            return row, direction(row)
-
-        row = jnp.clip(hint, oldest, self.last)
-        initial = (row, direction(row))
-        return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), move, initial)[0]
+        return _search(*jax.lax.stop_gradient((self.ring, self.last, now, offset)), hint)
 
     def bisect(self, now: CompensatedTime, offset: Float[Array, "*lags"]) -> Index:
         """The latest row whose piece starts at or before `now` + `offset`; the oldest if none does.
@@ -223,6 +205,36 @@ class Track(NamedTuple):
         first = jnp.minimum(jnp.maximum(self.oldest, jnp.int32(1)), self.last)
         piece = self.piece(jnp.maximum(row, first))
         return piece, offset - piece.start.since(now)
+
+
+@jax.jit
+def _search(
+    ring: Ring,
+    last: Int32[Array, ""],
+    now: CompensatedTime,
+    offset: Float[Array, "*lags"],
+    hint: Index,
+) -> Index:
+    """The rows that `Track.search` finds; traced once for all reads of a solve."""
+    one, track = jnp.int32(1), Track(ring, 0, last)
+    oldest = track.oldest
+
+    def begins_later(row: Index) -> Array:
+        return track.start(row).since(now) > offset
+
+    def direction(row: Index) -> Index:
+        """The step to the next row to check: -1, 1, or 0 if `row` is the one."""
+        back = (row > oldest) & begins_later(row)
+        forward = (row < last) & ~begins_later(jnp.minimum(row + one, last))
+        return jnp.where(back, -one, forward.astype(jnp.int32))
+
+    def move(state: tuple[Index, Index]) -> tuple[Index, Index]:
+        row = state[0] + state[1]
+        return row, direction(row)
+
+    row = jnp.clip(hint, oldest, last)
+    initial = (row, direction(row))
+    return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), move, initial)[0]
 
 
 def _get(pieces: Array, slot: Index, column: int) -> Array:

@@ -166,12 +166,11 @@ def solve_batch(
     _check_batch_axis(args, batch)
     size = _chunk_size(chunk, batch, arguments.events)
 
-    def solved(arguments: Arguments) -> Solution:
-        return _solve_in_chunks(
-            lambda inputs: _solve_arrays(arguments, saveat, *inputs), (traced, args), batch, size
-        )
-
-    solution = _with_enough_history(solved, arguments, grow=chosen["grow"])
+    solution = _with_enough_history(
+        lambda arguments: _solve_in_chunks(arguments, saveat, traced, args, size),
+        arguments,
+        grow=chosen["grow"],
+    )
     return _raise_failures(_in_form(solution, form), chosen["throw"])
 
 
@@ -247,20 +246,37 @@ def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
     return min(chunk, batch)
 
 
-def _solve_in_chunks(solve: Callable[[Any], Any], given: PyTree, batch: int, size: int) -> Any:
-    """The results of a batch that is solved in chunks, one after the other; the batch axis first.
+@eqx.filter_jit
+def _solve_in_chunks(
+    arguments: Arguments,
+    saveat: diffrax.SaveAt,
+    traced: TracedArguments,
+    args: PyTree,
+    size: int,
+) -> Solution:
+    """The solution of a batch that is solved in chunks, one after the other; the batch axis first.
+
+    Compiled as a whole: JAX would compile the loop over the chunks anew at each call.
 
     Args:
-        solve: maps arguments of `size` instances, with the batch axis first, to their results.
-        given: arguments of the batch; every leaf has the batch axis first.
-        batch: number of instances.
+        arguments: static arguments.
+        saveat: what is saved.
+        traced: times and states; every leaf has the batch axis first.
+        args: the user's arguments, likewise.
         size: instances in a chunk; copies of the last instance fill up the last chunk.
     """
+    batch = traced.y0.shape[0]
     if size >= batch:
-        return solve(given)
+        return _solve_arrays(arguments, saveat, traced, args)
     chunks = -(-batch // size)
     order = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
-    result = jax.lax.map(lambda which: solve(jax.tree.map(lambda leaf: leaf[which], given)), order)
+
+    def solved(which: Array) -> Solution:
+        return _solve_arrays(
+            arguments, saveat, *jax.tree.map(lambda leaf: leaf[which], (traced, args))
+        )
+
+    result = jax.lax.map(solved, order)
     return jax.tree.map(lambda leaf: leaf.reshape(chunks * size, *leaf.shape[2:])[:batch], result)
 
 

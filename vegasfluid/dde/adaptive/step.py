@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -145,20 +146,24 @@ def attempt(
         first = iterations == jnp.int32(0)
         return first | (jnp.any(moving) & (iterations < jnp.int32(MAX_ITERATIONS)))
 
+    def evaluate(current: Piece) -> tuple[Trial, Array]:
+        """The step, and which instances read a time within it, from its dense output so far."""
+        return evaluate_stages(problem, context, start, step, current)[:2]
+
+    traced = eqx.filter_closure_convert(evaluate, start.piece)  # once, for its shapes too
+
     def again(state: tuple[Trial, Array, Array]) -> tuple[Trial, Array, Array]:
         """Evaluate the stages once more; returns the step and which instances still change."""
         old, _, iterations = state
-        new, overlaps, _ = evaluate_stages(problem, context, start, step, old.piece)
+        new, overlaps = traced(old.piece)
         change = jnp.max(jnp.abs(new.y - old.y), axis=0)
         unit = jnp.finfo(new.y.dtype).eps * jnp.max(jnp.abs(new.y), axis=0)
         bound = ITERATION_TOLERANCE * jnp.max(jnp.abs(new.error), axis=0) + 4 * unit
         moving = overlaps & ((iterations == jnp.int32(0)) | ~(change <= bound))
         return new, moving, iterations + jnp.int32(1)
 
-    shape = jax.eval_shape(
-        lambda: evaluate_stages(problem, context, start, step, start.piece).trial
-    )
-    blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
+    shapes = traced.out_struct[0]
+    blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     none = jnp.zeros(step.shape, bool)
     initial = (blank._replace(piece=start.piece), none, jnp.zeros((), jnp.int32))
     trial, moving, _ = jax.lax.while_loop(continues, again, initial)
