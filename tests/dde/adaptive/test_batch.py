@@ -77,6 +77,14 @@ def test_batch_is_its_instances(one_by_one, chunk):
     agree(in_batch(chunk=chunk), one_by_one)
 
 
+def test_chunks_are_compiled_once(caplog):
+    """Another batch of the same shapes runs the program of the first."""
+    in_batch(chunk=3)
+    with jax.log_compiles():
+        in_batch(t1=ENDS - 0.5, chunk=3)
+    assert "Compiling" not in caplog.text
+
+
 def test_one_time_for_all():
     """As many times as instances, or one of each; the instances are chosen by default."""
     same = in_batch(0.0, 2.0, **DENSE)
