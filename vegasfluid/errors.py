@@ -34,6 +34,11 @@ def printable(text: str, keep: str = "") -> str:
 class VegasfluidError(Exception):
     """Base class of all errors that vegasfluid raises; the command line prints them in one line."""
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The messages that a terminal shows, a line each; several for an invalid model file."""
+        return (str(self),)
+
 
 class Words(str):
     """What was given, in words instead of as a value: error messages print it without quotes.

@@ -35,6 +35,22 @@ def test_check_json_of_an_invalid_model_reports_all_errors(run, tmp_path):
     assert all("count: must be at least 1, but is 0" in text for text in found["errors"])
 
 
+def test_a_terminal_shows_all_errors_of_a_file_with_their_lines(run, tmp_path, monkeypatch):
+    path = written(tmp_path, SMALL.replace("count = 2", "count = 0"))
+    status, out, err = run("check", path)
+    assert err.count("\n") == 1
+    assert err.endswith("(and 1 more)\n")
+    monkeypatch.setattr("vegasfluid.cli.exit_status.on_terminal", lambda: True)
+    status, out, err = run("check", path)
+    text = SMALL.splitlines()
+    numbers = [i for i, line in enumerate(text, 1) if line == "count = 2"]
+    assert (status, out, len(numbers)) == (2, "", 2)
+    assert err.splitlines() == [
+        f"vegasfluid: {path}: line {number}: flows.{name}.count: must be at least 1, but is 0"
+        for number, name in zip(numbers, ("reno", "vegas"), strict=True)
+    ]
+
+
 def test_check_shows_the_content_of_the_file(run, small):
     lines = [line.split() for line in run("check", small)[1].splitlines()]
     assert ["reno", "2", "21.23", "reno", "bulk"] in lines  # 20 ms and 1540 bytes at 10 Mbit/s

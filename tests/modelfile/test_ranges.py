@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -124,7 +125,7 @@ def test_invalid_input_is_rejected(old: str, new: str, line: str) -> None:
     assert TEXT.count(old) == 1
     with pytest.raises(ModelFileError) as error:
         loads(TEXT.replace(old, new), "model.toml")
-    assert str(error.value) == f"model.toml: {line}"
+    assert re.sub(r"line \d+: ", "", str(error.value)) == f"model.toml: {line}"
 
 
 def test_a_network_that_is_not_the_nominal_one_cannot_be_written() -> None:

@@ -46,6 +46,24 @@ def exit_status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
     return status
 
 
+def on_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    return sys.stderr.isatty()
+
+
+def messages_of(error: VegasfluidError | OSError) -> tuple[str, ...]:
+    """What is printed of an error: one message, or on a terminal all of a model file's errors."""
+    if isinstance(error, VegasfluidError) and on_terminal():
+        return error.messages
+    return (str(error),)
+
+
+def print_errors(name: str, *messages: str) -> None:
+    """Print messages on standard error, a line each, after the program's name."""
+    for message in messages:
+        print(f"{name}: {printable(' '.join(message.split()))}", file=sys.stderr)
+
+
 def broken_pipe() -> int:
     """Exit status 141, for output whose reader has left; discards what is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -55,33 +73,30 @@ def broken_pipe() -> int:
 def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
     """Run a command line, print any error in one line on standard error, return the exit status.
 
+    On a terminal all errors of a model file are printed, a line each.
+
     Args:
         app: the Typer application.
         arguments: command-line arguments after the program name.
         name: program name, put in front of each error message.
     """
-
-    def print_error(message: str) -> None:
-        """Print a message as one line on standard error."""
-        print(f"{name}: {printable(' '.join(message.split()))}", file=sys.stderr)
-
     try:
         status = app(args=list(arguments), prog_name=name, standalone_mode=False)
     except ClickException as error:
-        print_error(error.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
+        print_errors(name, error.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):  # Typer turns this, too, into Abort
             raise error.__cause__ from None
         status = INTERRUPTED
     except (SolveFailed, ComputationFailed) as error:
-        print_error(str(error))
+        print_errors(name, str(error))
         return FAILED
     except BrokenPipeError:
         raise
     except (VegasfluidError, OSError) as error:
-        print_error(str(error))
+        print_errors(name, *messages_of(error))
         return BAD_INPUT
     if status == INTERRUPTED:
-        print_error("interrupted.")
+        print_errors(name, "interrupted.")
     return status if isinstance(status, int) else DONE

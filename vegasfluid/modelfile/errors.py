@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from vegasfluid.errors import InvalidInput, VegasfluidError, printable
 from vegasfluid.limits import short_number
+from vegasfluid.modelfile.line_numbers import line_of
 from vegasfluid.modelfile.units import key_of, to_file_unit
 from vegasfluid.network import Event, Flows, Network
 from vegasfluid.quantities import unit_of
@@ -68,6 +69,11 @@ class ModelFileError(VegasfluidError):
         self.places = tuple(("", line) for line in self.lines) if places is None else tuple(places)
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         super().__init__(self.lines[0] + more)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All errors, a line each."""
+        return self.lines
 
 
 def _short(text: str) -> str:
@@ -176,7 +182,11 @@ def network_error(error: InvalidInput, document: Mapping[str, Any]) -> Validatio
 
 
 def model_file_error(
-    name: str, error: ValidationError, document: Mapping[str, Any], known: Mapping[int, list[str]]
+    name: str,
+    text: str,
+    error: ValidationError,
+    document: Mapping[str, Any],
+    known: Mapping[int, list[str]],
 ) -> ModelFileError:
     """Error with a line for each mistake that pydantic found in a model file.
 
@@ -184,6 +194,7 @@ def model_file_error(
 
     Args:
         name: name of the file.
+        text: its text, in which the keys' lines are found.
         error: what pydantic found.
         document: content of the file.
         known: known keys of each table, by the table's `id`.
@@ -191,7 +202,12 @@ def model_file_error(
     errors = error.errors(include_url=False)
     errors.sort(key=lambda entry: entry["type"] != "extra_forbidden")
     places = [(_path(one["loc"]), _reason(one, document, known)) for one in errors]
-    return ModelFileError(*(f"{name}: {path}: {why}" for path, why in places), places=places)
+    lines = (line_of(text, one["loc"]) for one in errors)
+    found = ["" if line is None else f"line {line}: " for line in lines]
+    messages = (
+        f"{name}: {line}{path}: {why}" for line, (path, why) in zip(found, places, strict=True)
+    )
+    return ModelFileError(*messages, places=places)
 
 
 def _reason(

@@ -125,14 +125,14 @@ def loads(text: str, name: str = "<text>") -> Model:
 
     >>> loads("duration_s = 0")
     Traceback (most recent call last):
-    vegasfluid.modelfile.errors.ModelFileError: <text>: duration_s: must be above 0, but is 0...
+    vegasfluid.modelfile.errors.ModelFileError: <text>: line 1: duration_s: must be above 0, but...
     """
     document = _toml(text, name)
     reading = Reading(_packet_bytes(document))
     try:
         return _model(document, reading)
     except ValidationError as error:
-        raise model_file_error(name, error, document, reading.known) from None
+        raise model_file_error(name, text, error, document, reading.known) from None
 
 
 def _read(path: Path, name: str) -> bytes:

@@ -1,0 +1,95 @@
+"""Where a key stands in the text of a model file, for error messages; tomllib does not say it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["line_of"]
+
+Path = tuple[str | int, ...]
+
+PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+KEY = re.compile(rf"\s*({PART}(?:\s*\.\s*{PART})*)\s*=")
+"""A key, which may be dotted, up to its equals sign."""
+HEADER = re.compile(rf"\s*(\[\[?)\s*({PART}(?:\s*\.\s*{PART})*)\s*\]")
+"""The header of a table, or with two brackets of a table in a list."""
+MOST_PARSED = 300_000
+"""Characters that are parsed at most, so that no file takes more than a second."""
+
+
+def line_of(text: str, path: Path) -> int | None:
+    r"""Number of the line, from 1, of the key or table of a text that leads furthest along a path.
+
+    It is None where no part of the path has a line, or where the text is too large to look.
+
+    Args:
+        text: valid TOML.
+        path: keys of tables and indices of lists, from the top.
+
+    >>> line_of("a = 1\n[t]\nb = [\n2,\n]\nc = 3", ("t", "c"))
+    6
+    >>> line_of("[t]\na = 1", ("t", "missing"))
+    1
+    """
+    best, found = 0, None
+    for number, place in _places(text):
+        if best < len(place) <= len(path) and place == path[: len(place)]:
+            best, found = len(place), number
+    return found
+
+
+def _places(text: str) -> Iterator[tuple[int, Path]]:
+    """Yield the line and the path of each key and each table's header of a text."""
+    table: Path = ()
+    tables: Counter[Path] = Counter()
+    for number, statement in _statements(text):
+        if header := HEADER.match(statement):
+            table = _indexed(_keys(header[2]), tables)
+            if header[1] == "[[":
+                tables[table] += 1
+                table = (*table, tables[table] - 1)
+            yield number, table
+        elif key := KEY.match(statement):
+            yield number, (*table, *_keys(key[1]))
+
+
+def _indexed(keys: Path, tables: Counter[Path]) -> Path:
+    """Path of a table below lists of tables: in the last table of each."""
+    path: Path = ()
+    for key in keys[:-1]:
+        path = (*path, key)
+        if tables[path]:
+            path = (*path, tables[path] - 1)
+    return (*path, *keys[-1:])
+
+
+def _keys(dotted: str) -> Path:
+    """The parts of a dotted key, without quotes."""
+    table: Any = tomllib.loads(f"{dotted} = 0")
+    keys = []
+    while isinstance(table, dict):
+        ((key, table),) = table.items()
+        keys.append(key)
+    return tuple(keys)
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each statement of a text with its first line; it may go over several lines."""
+    begun, first, left = "", 0, MOST_PARSED
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        if not begun:
+            first = number
+        begun += line + "\n"
+        left -= len(begun)
+        if left < 0:
+            return
+        try:
+            tomllib.loads(begun)
+        except tomllib.TOMLDecodeError:
+            continue
+        yield first, begun
+        begun = ""
