@@ -67,3 +67,28 @@ def test_a_picture_before_and_after(run, small, tmp_path, monkeypatch):
     gaps = [abs(reno - vegas) / reno for reno, vegas in ends]
     assert gaps[1] < 0.15 < gaps[0]
     assert card.get_title(loc="left").startswith("vegas (ns2): alpha = ")
+
+
+def test_any_number_is_tuned_without_vegas(run, tmp_path):
+    """The goal needs a bound, the theory of alpha does not apply, and the next step repeats all."""
+    path = written(tmp_path, WITHOUT_VEGAS)
+    tune = ("--tune", "bottleneck.buffer_packets=50:100", "--goal", "delay")
+    refused(run("recommend", path, *tune), "--min-utilisation must be given with the goal delay")
+    tune += ("--min-utilisation", "0.9", "--runs", "2")
+    refused(run("recommend", path, *tune, "--explain"), "--explain where numbers are tuned")
+    refused(run("recommend", path, *tune, "--pareto"), "objective must be fairness among all flows")
+    target = tmp_path / "tuned.toml"
+    status, out, err = run("recommend", path, *tune, "--out", str(target))
+    assert (status, err) == (0, "")
+    assert "bottleneck.buffer_packets does not matter" in " ".join(
+        out.split()
+    )  # RED keeps it short
+    assert "Goal reached." in out
+    assert vf.read_model(target).network == vf.read_model(path).network
+    status, out, err = run("recommend", path, *tune, "--json")
+    found = document(out)
+    number = found["parameters"]["bottleneck.buffer_packets"]
+    assert (number["before"], number["recommended"], number["range"]) == (100, 100, [50, 100])
+    assert number["matters"] is False
+    assert found["recommended"]["alpha_packets"] is found["packets"]["ratio"] is None
+    assert found["goal"] == {"queueing_delay_s": "smallest"}

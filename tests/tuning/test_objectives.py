@@ -112,7 +112,7 @@ def test_names(name, goal):
 
 @pytest.mark.parametrize("name", ["fair", "alpha-fair", "alpha-fair=x", ""])
 def test_other_names_are_rejected(name):
-    with pytest.raises(InvalidInput, match="must be ratio, jain, proportional, worst-flow, or"):
+    with pytest.raises(InvalidInput, match="must be ratio, jain, proportional, worst-flow, delay"):
         objective_named(name)
 
 

@@ -145,7 +145,7 @@ def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--goal", "fair"], "goal: name must be ratio, jain, proportional, worst-flow, or"),
+        (["--goal", "fair"], "goal: name must be ratio, jain, proportional, worst-flow, delay"),
         (["--max-drop-share", "2"], "drop_share must be above 0, and at most 1, but is 2.0."),
         (["--max-delay-ms", "0"], "queueing_delay must be above 0, but is 0.0."),
         (["--plot", "x.txt"], "--plot must be named *.png, *.svg, *.pdf, but is"),

@@ -11,9 +11,9 @@ import pytest
 
 from vegasfluid import Flows, Link, Network, Reno, Vegas
 from vegasfluid.tuning import Constraints, ShareRatio
-from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE
+from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE, NO_CONSTRAINTS
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.space_mapping import LOSS_WEIGHT, _SpaceMapping
+from vegasfluid.tuning.space_mapping import LOSS_WEIGHT, _SpaceMapping, merit_of
 
 X = np.zeros(1)
 
@@ -28,9 +28,18 @@ def mapping(constraints: Constraints, *, minimises_delay: bool = True) -> _Space
         fair=500.0,
         objective=ShareRatio(1.0),
         minimises_delay=minimises_delay,
+        feasibility_tolerance=FEASIBILITY_TOLERANCE,
     )
     unused: Any = None
     return _SpaceMapping(program, Network(Link(1000.0, 50), flows), (), unused)
+
+
+def merit(
+    measurement: Measurement, constraints: Constraints = NO_CONSTRAINTS, **options: bool
+) -> tuple[float, float]:
+    """Merit of a measurement with the program and network of `mapping`."""
+    one = mapping(constraints, **options)
+    return merit_of(one.program, one.network, measurement, X)
 
 
 def measured(delay: float, ratio: float = 1.0, utilisation: float = 0.95) -> Measurement:
@@ -48,12 +57,12 @@ def measured(delay: float, ratio: float = 1.0, utilisation: float = 0.95) -> Mea
 
 
 def test_merit_is_weighted_loss_and_the_logarithm_of_the_delay() -> None:
-    found = mapping(Constraints()).merit(measured(0.02, ratio=1.1), X)
+    found = merit(measured(0.02, ratio=1.1))
     assert found == pytest.approx((0.0, LOSS_WEIGHT * math.log(1.1) ** 2 + math.log(0.02)))
-    without = mapping(Constraints(), minimises_delay=False).merit(measured(0.02, ratio=1.1), X)
+    without = merit(measured(0.02, ratio=1.1), minimises_delay=False)
     assert without == pytest.approx((0.0, LOSS_WEIGHT * math.log(1.1) ** 2))
-    at = mapping(Constraints()).merit
-    assert at(measured(0.01), X) < at(measured(0.02), X) < at(measured(0.02, ratio=1.1), X)
+    better, middle, worse = measured(0.01), measured(0.02), measured(0.02, ratio=1.1)
+    assert merit(better) < merit(middle) < merit(worse)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +77,7 @@ def test_merit_is_weighted_loss_and_the_logarithm_of_the_delay() -> None:
     ],
 )
 def test_the_worst_violation_beyond_the_tolerance_comes_first(limits, violation: float) -> None:
-    assert mapping(Constraints(**limits)).merit(measured(0.02), X)[0] == pytest.approx(violation)
+    assert merit(measured(0.02), Constraints(**limits))[0] == pytest.approx(violation)
 
 
 def test_bounds_are_tightened_by_the_uncertainty_of_the_mean() -> None:

@@ -25,6 +25,9 @@ GOALS = {
     "proportional": "proportional fairness",
     "worst-flow": "largest goodput of the worst flow",
     "alpha-fair=": "alpha fairness, such as alpha-fair=2",
+    "delay": "smallest queueing delay, with --min-utilisation",
+    "throughput": "largest goodput of all flows, with --max-delay-ms",
+    "ratio=": "ratio of two classes, such as ratio=cubic/reno",
 }
 REFERENCES = {
     "ns2": "the simulator ns-2",

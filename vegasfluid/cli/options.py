@@ -182,8 +182,9 @@ Tune = Annotated[
     list[str] | None,
     option(
         panel=TUNED,
-        metavar="CLASS",
-        help="Vegas class to tune; may be repeated. Default: all.",
+        metavar="NAME",
+        help="Vegas class to tune (default: all), or any number: OWNER.PARAMETER with or without "
+        "a range =LOW:HIGH, such as bottleneck.buffer_packets=10:200; may be repeated.",
         autocompletion=completion.vegas_classes,
     ),
 ]
@@ -222,7 +223,8 @@ Goal = Annotated[
     option(
         panel=GOAL,
         metavar="GOAL",
-        help="ratio, jain, proportional, worst-flow, or alpha-fair=A.",
+        help="ratio, jain, proportional, worst-flow, alpha-fair=A, delay, throughput, or "
+        "ratio=CLASS/CLASS.",
         autocompletion=completion.goals,
     ),
 ]

@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.measured_rows import add_measured_rows
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries, show_written
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.request import single_class
 from vegasfluid.cli.robustness import recommend_over_ranges, show_robustness
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
+from vegasfluid.cli.tuned_numbers import show_numbers
 from vegasfluid.errors import Unsupported
 from vegasfluid.model import Model
 from vegasfluid.network import Network
 from vegasfluid.output_files import write_text
 from vegasfluid.tuning import (
     JointRecommendation,
+    NumberRecommendation,
     Recommendation,
+    Request,
     RobustRecommendation,
     ShareRatio,
+    numbers_to_tune,
     recommend,
     vegas_classes,
 )
@@ -35,21 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-ROWS = (
-    ("ratio, fluid model", "fluid", "ratio", "{:.3f}"),
-    ("ratio, packets", "packets", "ratio", "{:.3f}"),
-    ("Jain index", "packets", "jain_index", "{:.3f}"),
-    ("utilisation", "packets", "utilisation", "{:.1%}"),
-    ("mean queue, packets", "packets", "queue_packets", "{:.0f}"),
-    ("queueing delay, ms", "packets", "queueing_delay_s", "{:.1f}"),
-    ("loss ratio", "packets", "drop_share", "{:.2e}"),
-    ("retransmitted fraction", "packets", "retransmit_share", "{:.2e}"),
-)
-"""Rows of the comparison: label, engine, key of its averages, and number format."""
 LINUX_UNITS = "linux counts packets in the queue times RTT / base RTT, so its numbers are larger"
 """Why alpha and beta of Linux are larger than those of other systems."""
-MILLISECONDS = {"queueing_delay_s": 1e3}
-"""Scale of the keys that are printed in milliseconds."""
 
 
 def run(
@@ -88,12 +80,12 @@ def run(
     check_target("recommend", "--plot", plot, PICTURES, model=name, force=force)
     given = modelfile.read_model(name)
     model = given.with_times(until, warmup)
-    solve, request = solver_and_request(model, request)
+    solve, request = solver_and_request(model, request, explain_result)
     keep_compiled_equations()
     trial = {"until": model.duration, "warmup": model.warmup, "runs": runs, "seed": seed}
     with progress("recommend") as report:
         result = solve(**request, **trial, report=report)
-        parts = result.parts if isinstance(result, JointRecommendation) else {result.tuned: result}
+        parts = parts_of(result)
         why = {}
         if explain_result:
             from vegasfluid.tuning import explain
@@ -107,15 +99,25 @@ def run(
         head = {"model": name, "version": package_version()}
         print_json(head | result.as_json() | explanations(why))
     else:
-        show_all(model, parts, why)
+        if isinstance(result, NumberRecommendation):
+            show_numbers(model.title, result)
+        else:
+            show_all(model, parts, why)
         show_written(out, plot)
         show_further_steps(command, out, parts)
     return result.reached
 
 
+def parts_of(result: Any) -> dict[str, Recommendation]:
+    """Recommendation for each tuned class; none where numbers were tuned."""
+    if isinstance(result, NumberRecommendation):
+        return {}
+    return dict(result.parts) if isinstance(result, JointRecommendation) else {result.tuned: result}
+
+
 def save_model(model: Model, out: Path) -> None:
     """Write the recommended model to the TOML file `out`, with a comment on its origin."""
-    head = f"# Written by vegasfluid {package_version()}, recommend: law has the new parameters."
+    head = f"# Written by vegasfluid {package_version()}, recommend: with the new parameters."
     write_text(out, f"{head}\n{modelfile.dumps(model)}")
 
 
@@ -146,13 +148,14 @@ def show_further_steps(command: str, out: Path | None, parts: Mapping[str, Recom
     Args:
         command: the command line that repeats the search.
         out: file to which the result was saved; None: not saved.
-        parts: recommendation for each tuned class.
+        parts: recommendation for each tuned class; none where numbers were tuned.
     """
     for result in parts.values():
         if not result.reached:
             show_tries(suggestions(result))
             return
-    systems = set.intersection(*(set(result.settings) for result in parts.values()))
+    each = [set(result.settings) for result in parts.values()]
+    systems = set.intersection(*each) if each else set[str]()
     show_next(*after_recommend(command, out, systems))
 
 
@@ -170,17 +173,25 @@ def suggestions(result: Recommendation) -> list[str]:
 
 
 def solver_and_request(
-    model: Model, request: dict[str, Any]
+    model: Model, request: dict[str, Any], explain_result: bool
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Function that solves the request (one class, several, or ranges) and its arguments.
+    """Function that solves the request (classes, numbers, or ranges) and its arguments.
 
     Args:
         model: network, and ranges if it has any.
-        request: arguments from the command line; `tune` is a list of classes.
+        request: arguments from the command line; `tune` is a list of classes and numbers.
+        explain_result: whether an explanation is wanted.
 
     Raises:
-        Unsupported: if the model has ranges and the request is not only for a ratio.
+        Unsupported: if the model has ranges and the request is not only for a ratio, or if the
+            choice of numbers shall be explained.
     """
+    asked = Request(*(request[key] for key in Request._fields))
+    if numbers_to_tune(model.network, request["tune"], asked, bool(model.ranges)):
+        if explain_result:
+            reason = "its theory is that of alpha"
+            raise Unsupported("recommend", "--explain where numbers are tuned", reason)
+        return partial(recommend, model.network), request
     tune = tuple(request["tune"]) or all_tunable(model.network)
     if model.ranges:
         return partial(recommend_over_ranges, model), ratio_request(request)
@@ -305,10 +316,7 @@ def comparison(model: Model, result: Recommendation, document: dict[str, Any]) -
         name = key.removesuffix("_packets")
         unit = ", packets" if key != name else ""
         rows.add_row(f"RED's {name}{unit}", f"{queue[key]:.6g}", f"{value:.6g}")
-    for name, block, key, form in ROWS:
-        scale = MILLISECONDS.get(key, 1)
-        values = (document["before"][block][key], document[block][key])
-        rows.add_row(name, *(form.format(value * scale) for value in values))
+    add_measured_rows(rows, document)
     return rows
 
 

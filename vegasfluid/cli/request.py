@@ -23,7 +23,8 @@ def request_from_options(
     """Keyword arguments of `recommend` for the options of goal and constraints.
 
     Args:
-        goal: `ratio`, `jain`, `proportional`, `worst-flow`, or `alpha-fair=A`.
+        goal: `ratio`, `jain`, `proportional`, `worst-flow`, `alpha-fair=A`, `delay`, `throughput`,
+            or `ratio=CLASS/CLASS`.
         ratio: target goodput of a tuned flow over that of another flow.
         max_delay_ms: largest mean queueing delay, ms; None: no bound.
         max_drop_share: largest fraction of packets dropped; None: no bound.

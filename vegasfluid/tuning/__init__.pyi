@@ -1,10 +1,13 @@
 from .constraints import Constraints as Constraints
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain
+from .number_result import NumberRecommendation as NumberRecommendation
 from .objectives import AlphaFair as AlphaFair
 from .objectives import JainIndex as JainIndex
+from .objectives import LargestGoodput as LargestGoodput
 from .objectives import Objective as Objective
 from .objectives import ShareRatio as ShareRatio
+from .objectives import SmallestDelay as SmallestDelay
 from .objectives import WorstFlow as WorstFlow
 from .objectives import objective_named as objective_named
 from .operating_point import operating_points as operating_points
@@ -12,6 +15,8 @@ from .parameters import vegas_classes as vegas_classes
 from .pareto import Front as Front
 from .pareto import FrontPoint as FrontPoint
 from .pareto import pareto_front as pareto_front
+from .recommend import Request as Request
+from .recommend import numbers_to_tune as numbers_to_tune
 from .recommend import recommend as recommend
 from .result import JointRecommendation as JointRecommendation
 from .result import Recommendation as Recommendation

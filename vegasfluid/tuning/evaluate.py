@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from vegasfluid.aqm.base import QueueDiscipline
-from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint
@@ -36,14 +34,15 @@ MAX_RUNS = 160
 """Largest number of packet runs of one setting."""
 MAX_PACKETS = 4e7
 """Largest number of packets in all runs of a setting (a core simulates millions a second)."""
-SettingKey = tuple[CongestionControl | QueueDiscipline, ...]
-"""What a search changes in a network: congestion controls and queue disciplines."""
+SettingKey = tuple[Any, ...]
+"""What a search changes in a network: congestion controls and their largest windows, queue
+disciplines and buffers."""
 
 
 def setting_key(network: Network) -> SettingKey:
-    """Cache key of a network: congestion control of each class, queue discipline of each link."""
-    queues = (link.aqm for link in network.links.values())
-    return (*(flows.law for flows in network.flows.values()), *queues)
+    """Cache key of a network: the numbers of its classes and links that a search changes."""
+    queues = ((link.aqm, link.buffer) for link in network.links.values())
+    return (*((flows.law, flows.max_window) for flows in network.flows.values()), *queues)
 
 
 def gain_margin(network: Network) -> float:
@@ -85,7 +84,7 @@ class EvaluationCache:
     """Cached runs of both simulators for networks that differ only in control and queue parameters.
 
     Args:
-        packets: packet runs so far, by the network's congestion controls and queue disciplines.
+        packets: packet runs so far, by the network's numbers that a search changes.
         fluid: the last fluid run; None before the first.
         seconds: wall time spent in each simulator, s, by `fluid` and `packets`.
     """

@@ -35,8 +35,8 @@ DIFFERENCE = 0.02
 """Step of finite differences, in a parameter's logarithm; shorter ones drown in the oscillations
 that made them necessary."""
 STEEPEST = 1e3
-"""Largest derivative d log(goodput) / d log(parameter); steeper ones are those of an oscillation,
-not of a mean."""
+"""Largest derivative d log(goodput or delay) / d log(parameter); steeper ones are those of an
+oscillation, not of a mean."""
 LONGER_STEPS_WORTH = 4
 """Longer steps once queues have built up are used where they are this many times as long."""
 SMALLEST = 1e-12
@@ -156,22 +156,26 @@ class FluidSpec(NamedTuple):
 
 
 def make_spec(
-    network: Network, parameters: tuple[Parameter, ...], until: float, warmup: float
+    network: Network,
+    parameters: tuple[Parameter, ...],
+    until: float,
+    warmup: float,
+    tuned: str | None = None,
 ) -> tuple[FluidModel, FluidSpec]:
     """Build the fluid model of a network and the static argument of its compiled functions.
 
     Args:
         network: of one link or several.
-        parameters: tuned parameters; the first is the alpha of a class, whose path gives delay and
-            drops.
+        parameters: tuned parameters.
         until: simulated time, s.
         warmup: initial time that means leave out, s.
+        tuned: class whose path gives delay and drops; None: the first one whose alpha is tuned.
 
     Returns:
         The model, with all numbers as floats; and grid, warm-up, parameters and path.
     """
     model = build(network)
-    path = tuple(network.queue_indices(alpha_parameters(parameters)[0].flows)[0])
+    path = tuple(network.queue_indices(tuned or alpha_parameters(parameters)[0].flows)[0])
     grid = mean_field_grid(network, until, DEFAULT_SAMPLES)
     return model.as_floats(), FluidSpec(grid, warmup, parameters, path)
 
@@ -235,11 +239,12 @@ def with_worthwhile_steps(grid: TimeGrid, network: Network) -> TimeGrid:
 def are_meaningful(values: Outputs, slopes: Outputs) -> bool:
     """Whether derivatives of outputs by the parameters' logarithms are finite and not too steep.
 
-    They are too steep where one of a goodput exceeds `STEEPEST` times the largest goodput, as in
-    long oscillations.
+    They are too steep where one of a goodput or of the delay exceeds `STEEPEST` times the largest
+    goodput or the delay, as in long oscillations.
     """
     finite = all(bool(np.all(np.isfinite(part))) for part in slopes)
-    return finite and np.max(np.abs(slopes.goodput)) <= STEEPEST * np.max(np.abs(values.goodput))
+    pairs = zip(values[:2], slopes[:2], strict=True)
+    return finite and all(np.max(np.abs(b)) <= STEEPEST * np.max(np.abs(a)) for a, b in pairs)
 
 
 class DifferentiableFluid:
@@ -251,6 +256,7 @@ class DifferentiableFluid:
         until: simulated time, s.
         warmup: initial time that the means leave out, s.
         report: called with one line of text about each point.
+        tuned: class whose path gives delay and drops; None: the first one whose alpha is tuned.
 
     Attributes:
         seconds: wall time spent in fluid runs so far, s.
@@ -263,8 +269,9 @@ class DifferentiableFluid:
         until: float,
         warmup: float,
         report: Callable[[str], None] = lambda message: None,
+        tuned: str | None = None,
     ) -> None:
-        self._model, spec = make_spec(network, parameters, until, warmup)
+        self._model, spec = make_spec(network, parameters, until, warmup, tuned)
         self._spec = spec._replace(grid=with_worthwhile_steps(spec.grid, network))
         self._report = report
         self.seconds = 0.0

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from vegasfluid.tuning.constraints import Constraint, Constraints
+from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE, Constraint, Constraints
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, OutputCorrection, Outputs
 from vegasfluid.tuning.objectives import Objective, Rates, ShareRatio
 from vegasfluid.tuning.trust_region import Differentiable, Vector, minimise
@@ -83,6 +83,7 @@ class NonlinearProgram:
         log_gain_margin: log of the gain margin, linear near where a search begins.
         correction: log(packets / fluid) of the outputs; None: the fluid's are used as they are.
         trust_radius: largest distance from the start, in logarithms; None: no limit.
+        feasibility_tolerance: log of the factor by which a measured mean may violate a bound.
     """
 
     fluid: DifferentiableFluid
@@ -97,6 +98,7 @@ class NonlinearProgram:
     log_gain_margin: LinearFunction | None = None
     correction: OutputCorrection | None = None
     trust_radius: float | None = None
+    feasibility_tolerance: float = FEASIBILITY_TOLERANCE
 
     def outputs(self, x: Vector) -> tuple[Outputs, Outputs]:
         """Goodputs, delay, drops and utilisation at logarithms x, with any correction.

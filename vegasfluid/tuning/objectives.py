@@ -1,4 +1,4 @@
-"""Objectives of a recommendation: a goodput ratio, or fairness among all flows.
+"""Objectives of a recommendation: a goodput ratio, fairness among all flows, delay or goodput.
 
 Each objective is a loss to be minimised, smooth in the goodputs of flows, with JAX's derivatives;
 and a value by which people know it.
@@ -24,8 +24,8 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["AlphaFair", "JainIndex", "Objective", "Rates", "ShareRatio", "WorstFlow"]
-__all__ += ["objective_named"]
+__all__ = ["AlphaFair", "JainIndex", "LargestGoodput", "Objective", "Rates", "ShareRatio"]
+__all__ += ["SmallestDelay", "WorstFlow", "is_fairness", "objective_named"]
 
 WORST_FLOW_AVERSIONS = (4.0, 16.0, 64.0)
 """Alphas of the alpha-fair utilities by which the worst flow is approached, one after the other."""
@@ -40,12 +40,14 @@ class Rates(NamedTuple):
         tuned: 1 for groups of the tuned class, 0 for others; where several classes are tuned, 1, 2
             and so on; known numbers, not traced; (groups,).
         fair: goodput of each flow if all had the same and the link was full, packets/s.
+        queueing_delay: mean waiting time of a packet, s; NaN where nobody measured it.
     """
 
     goodput: Any
     count: Any
     tuned: Any
     fair: float
+    queueing_delay: float = math.nan
 
     def mean(self, weight: Any) -> Any:
         """Mean goodput, packets/s, with the given weight of each group; (groups,)."""
@@ -85,6 +87,8 @@ class ShareRatio(Objective):
 
     Args:
         ratio: the ratio that is aimed at.
+        numerator: class whose flows are compared; None: the tuned ones.
+        denominator: class that they are compared with; None: all flows that are not tuned.
 
     >>> import numpy as np
     >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
@@ -93,6 +97,8 @@ class ShareRatio(Objective):
     """
 
     ratio: float = 1.0
+    numerator: str | None = None
+    denominator: str | None = None
     key = "ratio"
     unit = "goodput of a tuned flow over that of another flow"
 
@@ -226,12 +232,72 @@ class WorstFlow(Objective):
         return tuple(AlphaFair(aversion) for aversion in WORST_FLOW_AVERSIONS)
 
 
+@dataclass(frozen=True)
+class SmallestDelay(Objective):
+    """Smallest mean queueing delay, which needs a bound on the utilisation to make sense.
+
+    >>> import numpy as np
+    >>> SmallestDelay().value(Rates(np.ones(2), np.ones(2), np.zeros(2), 1.0, 0.02))
+    0.02
+    """
+
+    key = "queueing_delay_s"
+    unit = "mean queueing delay, s"
+
+    @property
+    def target(self) -> str:
+        """The text `smallest`."""
+        return "smallest"
+
+    def loss(self, rates: Rates) -> Any:
+        """Always 0: the search minimises the delay besides the loss."""
+        return 0.0 * rates.goodput.sum()
+
+    def value(self, rates: Rates) -> float:
+        """Mean queueing delay, s."""
+        return float(rates.queueing_delay)
+
+
+@dataclass(frozen=True)
+class LargestGoodput(Objective):
+    """Largest goodput of all flows together.
+
+    >>> import numpy as np
+    >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 5.0)
+    >>> LargestGoodput().value(rates)
+    0.8
+    """
+
+    key = "total_goodput"
+    unit = "goodput of all flows over that of a full link"
+
+    def loss(self, rates: Rates) -> Any:
+        """log(goodput of a full link / goodput of all flows), without unit."""
+        return -jnp.log(rates.mean(rates.count) / rates.fair)
+
+    def value(self, rates: Rates) -> float:
+        """Goodput of all flows over that of a full link; no unit."""
+        return float(rates.mean(rates.count) / rates.fair)
+
+
+def is_fairness(objective: Objective) -> bool:
+    """Whether an objective is fairness among all flows, or of the tuned flows to the others.
+
+    >>> is_fairness(JainIndex()), is_fairness(SmallestDelay()), is_fairness(ShareRatio(1.0, "a"))
+    (True, False, False)
+    """
+    if isinstance(objective, ShareRatio):
+        return objective.numerator is None
+    return not isinstance(objective, (SmallestDelay, LargestGoodput))
+
+
 def objective_named(name: str, ratio: float = 1.0) -> Objective:
     """The objective that a value of the option `--goal` names.
 
     Args:
-        name: `ratio`, `jain`, `proportional`, `worst-flow`, or `alpha-fair=A` with the aversion A.
-        ratio: target of the goodput ratio, for the name `ratio` only.
+        name: `ratio`, `jain`, `proportional`, `worst-flow`, `delay`, `throughput`, `alpha-fair=A`
+            with the aversion A, or `ratio=ONE/OTHER` with the names of two classes.
+        ratio: target of the goodput ratio, for `ratio` and `ratio=ONE/OTHER` only.
 
     Raises:
         InvalidInput: for another name.
@@ -244,13 +310,19 @@ def objective_named(name: str, ratio: float = 1.0) -> Objective:
         "jain": JainIndex(),
         "proportional": AlphaFair(1.0),
         "worst-flow": WorstFlow(),
+        "delay": SmallestDelay(),
+        "throughput": LargestGoodput(),
     }
     if name in plain:
         return plain[name]
-    kind, _, number = name.partition("=")
+    kind, _, argument = name.partition("=")
     if kind == "alpha-fair":
         try:
-            return AlphaFair(float(number))
+            return AlphaFair(float(argument))
         except ValueError:
             pass
-    raise InvalidInput("goal", "name", f"{', '.join(plain)}, or alpha-fair=NUMBER", name)
+    one, _, other = argument.partition("/")
+    if kind == "ratio" and one and other:
+        return ShareRatio(ratio, one, other)
+    allowed = f"{', '.join(plain)}, alpha-fair=NUMBER, or ratio=CLASS/CLASS"
+    raise InvalidInput("goal", "name", allowed, name)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -30,8 +30,8 @@ from vegasfluid.network import Network, require_network
 
 __all__ = ["DEAD_BAND", "AlphaParameter", "Parameter", "RedParameter", "alpha_parameters"]
 __all__ += ["dead_band", "largest_alpha", "smallest_alpha", "tunable_class", "tuned_groups"]
-__all__ += ["tuned_parameters", "vegas_classes", "whole_if_needed", "with_alpha", "with_values"]
-__all__ += ["with_values_in_equations"]
+__all__ += ["three_digits", "tuned_parameters", "vegas_classes", "whole_if_needed"]
+__all__ += ["whole_packets", "with_alpha", "with_values", "with_values_in_equations"]
 
 DEAD_BAND = 2.0
 """The usual beta - alpha, packets of window."""
@@ -107,6 +107,16 @@ def whole_if_needed(law: Vegas, alpha: float) -> float:
     return float(max(round(alpha), 1)) if law.implementation.whole_packets else alpha
 
 
+def whole_packets(value: float) -> float:
+    """The nearest whole number of packets, at least 1."""
+    return float(max(round(value), 1))
+
+
+def three_digits(value: float) -> float:
+    """The nearest number with three significant digits."""
+    return float(f"{value:.3g}")
+
+
 def smallest_alpha(law: Vegas) -> float:
     """Smallest alpha to try, packets: 1 for dialects with whole packets, 0.1 for others."""
     return SMALLEST_WHOLE_ALPHA if law.implementation.whole_packets else SMALLEST_ALPHA
@@ -115,6 +125,35 @@ def smallest_alpha(law: Vegas) -> float:
 def largest_alpha(network: Network) -> float:
     """Largest alpha to try, packets: bandwidth-delay product plus all buffers."""
     return network.bandwidth_delay() + sum(link.buffer for link in network.links.values())
+
+
+class Parameter(Protocol):
+    """A number of a network that a search changes; hashable, as it is static in compiled code."""
+
+    @property
+    def name(self) -> str:
+        """Name of the parameter in reports and results, which ends in its unit."""
+        ...
+
+    def range(self, network: Network) -> tuple[float, float]:
+        """Smallest and largest value to try in a search, both above 0."""
+        ...
+
+    def value(self, network: Network) -> float:
+        """The parameter's value in `network`."""
+        ...
+
+    def settable(self, network: Network, value: float) -> float:
+        """The value nearest to `value` that systems accept."""
+        ...
+
+    def with_value(self, network: Network, value: Any) -> Network:
+        """The network with another value of the parameter."""
+        ...
+
+    def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
+        """Parameters of the fluid equations with another value, which JAX may trace."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -145,6 +184,10 @@ class AlphaParameter:
         """Alpha of the class in `network`, packets."""
         return float(cast(Any, network.flows[self.flows].law).alpha)
 
+    def settable(self, network: Network, value: float) -> float:
+        """The alpha nearest to `value` that the class's dialect can represent, packets."""
+        return whole_if_needed(cast(Vegas, network.flows[self.flows].law), value)
+
     def with_value(self, network: Network, value: Any) -> Network:
         """The network with alpha = value for the class, and beta above it; packets."""
         law = cast(Vegas, network.flows[self.flows].law)
@@ -159,45 +202,63 @@ class AlphaParameter:
 
 @dataclass(frozen=True)
 class RedParameter:
-    """A number of the RED queue of a network's only link as a tuned parameter.
+    """A number of a RED queue as a tuned parameter.
 
     Args:
         field: min_thresh, spread (max_thresh - min_thresh, so that no value breaks their order), or
             max_drop.
+        link: name of its link; None: the network's only link.
+        limits: smallest and largest value to try; None: whatever the buffer allows.
     """
 
     field: str
+    link: str | None = None
+    limits: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
         """Name of the parameter in reports and results, such as `min_thresh_packets`."""
-        return self.field if self.field == "max_drop" else f"{self.field}_packets"
+        name = self.field if self.field == "max_drop" else f"{self.field}_packets"
+        return name if self.link is None else f"{self.link}.{name}"
 
     def range(self, network: Network) -> tuple[float, float]:
         """Smallest and largest value to try in a search: packets, or a probability for max_drop."""
+        if self.limits is not None:
+            return self.limits
         if self.field == "max_drop":
             return SMALLEST_MAX_DROP, 1.0
-        return SMALLEST_THRESHOLD, float(network.link.buffer) - SMALLEST_THRESHOLD
+        buffer = network.links[self._link_in(network)].buffer
+        return SMALLEST_THRESHOLD, float(buffer) - SMALLEST_THRESHOLD
 
     def value(self, network: Network) -> float:
         """The number in a network's RED queue: packets, or a probability for max_drop."""
-        red = cast(Red, network.link.aqm)
+        red = cast(Red, network.links[self._link_in(network)].aqm)
         if self.field == "spread":
             return float(red.max_thresh - red.min_thresh)
         return float(getattr(red, self.field))
 
+    def settable(self, network: Network, value: float) -> float:
+        """The nearest whole number of packets of at least 1, or max_drop with three digits."""
+        return three_digits(value) if self.field == "max_drop" else whole_packets(value)
+
     def with_value(self, network: Network, value: Any) -> Network:
         """The network with the number set in its RED queue: packets, or a probability."""
-        ((name, link),) = network.links.items()
+        name = self._link_in(network)
+        link = network.links[name]
         red = self._changed(cast(Red, link.aqm), value)
-        return replace(network, links={name: replace(link, aqm=red)})
+        return replace(network, links={**network.links, name: replace(link, aqm=red)})
 
     def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
-        """Parameters of the fluid equations with the number set in their RED queue.
+        """Parameters of the fluid equations with the number set in their RED queues.
 
-        In packets, or a probability for max_drop.
+        In packets, or a probability for max_drop. All queues of RED are changed: only networks of
+        one link are tuned so.
         """
         return posed._replace(aqm=tuple(self._changed(cast(Red, red), value) for red in posed.aqm))
+
+    def _link_in(self, network: Network) -> str:
+        """Name of the link whose queue is meant."""
+        return next(iter(network.links)) if self.link is None else self.link
 
     def _changed(self, red: Red, value: Any) -> Red:
         """`red` with the number set to value; a new min_thresh keeps the spread."""
@@ -206,9 +267,6 @@ class RedParameter:
         if self.field == "spread":
             return replace(red, max_thresh=red.min_thresh + value)
         return replace(red, min_thresh=value, max_thresh=value + red.max_thresh - red.min_thresh)
-
-
-Parameter = AlphaParameter | RedParameter
 
 
 def tuned_parameters(

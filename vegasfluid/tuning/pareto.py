@@ -26,7 +26,7 @@ from vegasfluid.tuning.fluid_gradients import OutputCorrection
 from vegasfluid.tuning.initial_guess import initial_points
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.nonlinear_program import NonlinearProgram, minimise_delay, solve_program
-from vegasfluid.tuning.objectives import Objective, ShareRatio
+from vegasfluid.tuning.objectives import Objective, ShareRatio, is_fairness
 from vegasfluid.tuning.optimise import make_program
 from vegasfluid.tuning.parameters import Parameter, tunable_class, tuned_parameters, with_values
 from vegasfluid.tuning.settings import RunSettings
@@ -129,6 +129,9 @@ def pareto_front(
     if size < 2:
         raise InvalidInput("pareto_front", "size", "at least 2", size)
     objective = ShareRatio(ratio) if objective is None else objective
+    if not is_fairness(objective):
+        allowed = "fairness among all flows, or a ratio of the tuned ones to the others"
+        raise InvalidInput("pareto_front", "objective", allowed, objective.key)
     evaluator = make_evaluator(network, tunable_class(network, tune), ratio, settings)
     evaluator.widen_dead_band(evaluator.evaluate_fluid(network)["queueing_delay_s"])
     dead_bands = {evaluator.tuned: evaluator.dead_band}

@@ -12,15 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, Unpack, overload
 
-from vegasfluid.errors import InvalidInput, Words
+from vegasfluid.errors import InvalidInput, Unsupported, Words
 from vegasfluid.export import translate
-from vegasfluid.network import Network
+from vegasfluid.network import Network, require_network
 from vegasfluid.ranges import Range
 from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
 from vegasfluid.tuning.evaluate import EvaluationCache, Evaluator, make_evaluator
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.minimax import minimise_regret
-from vegasfluid.tuning.objectives import Objective, ShareRatio
+from vegasfluid.tuning.named_parameters import is_parameter_name, queue_names
+from vegasfluid.tuning.number_result import NumberRecommendation
+from vegasfluid.tuning.objectives import Objective, ShareRatio, is_fairness
 from vegasfluid.tuning.optimise import OptimisationResult, optimise
 from vegasfluid.tuning.parameters import tunable_class, tuned_parameters, vegas_classes
 from vegasfluid.tuning.result import (
@@ -32,8 +34,9 @@ from vegasfluid.tuning.result import (
 from vegasfluid.tuning.scenarios import Substitution, make_scenarios
 from vegasfluid.tuning.settings import RunSettings
 from vegasfluid.tuning.slow_start import SlowStart, tune_gamma_of_class
+from vegasfluid.tuning.tuned_numbers import recommend_numbers
 
-__all__ = ["recommend"]
+__all__ = ["Request", "numbers_to_tune", "recommend"]
 
 UTILISATION_KEPT = 0.99
 """Where the queue is tuned, the utilisation may fall to this fraction of what it was."""
@@ -78,7 +81,7 @@ def recommend(
 @overload
 def recommend(
     network: Network, tune: tuple[str, ...] | list[str], **options: Unpack[Options]
-) -> JointRecommendation: ...
+) -> Any: ...  # a JointRecommendation for classes, a NumberRecommendation for numbers
 
 
 @overload
@@ -104,8 +107,10 @@ def recommend(
     tune_queue: bool = False,
     tune_gamma: bool = False,
     **settings: Unpack[RunSettings],
-) -> Recommendation | JointRecommendation:
+) -> Recommendation | JointRecommendation | NumberRecommendation:
     """Find the Vegas parameters at which a Vegas flow gets `ratio` times another flow's goodput.
+
+    Or the values of any numbers of congestion controls and queues that are best for an objective.
 
     Args:
         network: classes of Vegas flows and at least one class that is not tuned.
@@ -128,8 +133,9 @@ def recommend(
     Returns:
         Alpha, beta and gamma (packets), means of both simulators with the given and the recommended
         parameters, and whether the objective was reached. A `JointRecommendation` if `tune` is a
-        list, a `RobustRecommendation` if there are ranges (reached where the worst scenario is
-        within a factor of 1.25 of the target).
+        list, a `NumberRecommendation` if it names numbers or there is no Vegas class, a
+        `RobustRecommendation` if there are ranges (reached where the worst scenario is within a
+        factor of 1.25 of the target).
 
     Raises:
         InvalidInput: where there is nothing to tune or to compare with, or what is asked for does
@@ -138,6 +144,9 @@ def recommend(
     """
     objective = ShareRatio(ratio) if objective is None else objective
     request = Request(objective, constraints, tune_queue, tune_gamma)
+    numbers = numbers_to_tune(network, tune, request, ranges is not None)
+    if numbers:
+        return recommend_numbers(network, numbers, objective, constraints, settings)
     if ranges is not None:
         return recommend_over_ranges(network, tune, ranges, substitute, request, settings)
     if isinstance(tune, (list, tuple)):
@@ -145,6 +154,42 @@ def recommend(
         return JointRecommendation(recommend_classes(network, names, request, settings))
     name = tunable_class(network, tune)
     return recommend_classes(network, (name,), request, settings)[name]
+
+
+def numbers_to_tune(
+    network: Network,
+    tune: str | tuple[str, ...] | list[str] | None,
+    request: Request,
+    over_ranges: bool = False,
+) -> list[str]:
+    """What is tuned, as names of numbers; empty where it is Vegas parameters for fairness.
+
+    Numbers are tuned where a list names one, where the objective is about other things than all
+    flows and the tuned ones, and where RED is tuned without Vegas.
+
+    Raises:
+        Unsupported: for `tune_gamma` beside numbers, or numbers over ranges.
+    """
+    require_network("recommend", network)
+    names = list(tune) if isinstance(tune, (list, tuple)) else [] if tune is None else [tune]
+    by_objective = not is_fairness(request.objective)
+    by_name = isinstance(tune, (list, tuple)) and any(
+        is_parameter_name(network, name) for name in names
+    )
+    vegas = vegas_classes(network)
+    if not (by_name or by_objective or (request.tune_queue and not vegas)):
+        return []
+    if over_ranges:
+        raise Unsupported("recommend", "tuning numbers over ranges", "only alpha can be")
+    if request.tune_gamma:
+        reason = "name CLASS.gamma_packets instead"
+        raise Unsupported("recommend", "tune_gamma beside numbers", reason)
+    names = names or ([] if request.tune_queue and not vegas else vegas)
+    names += queue_names(network) if request.tune_queue else []
+    if not names:
+        allowed = "given, as one or more of OWNER.PARAMETER, where there is no Vegas class"
+        raise InvalidInput("recommend", "tune", allowed, Words("missing"))
+    return names
 
 
 def recommend_classes(

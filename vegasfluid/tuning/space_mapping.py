@@ -16,22 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid.flow_groups import group_of_each_flow
 from vegasfluid.network import Network
-from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE, Constraints
+from vegasfluid.tuning.constraints import Constraints
 from vegasfluid.tuning.fluid_gradients import OutputCorrection, Outputs
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.nonlinear_program import NonlinearProgram, solve_program
 from vegasfluid.tuning.objectives import Objective, Rates
-from vegasfluid.tuning.parameters import AlphaParameter, Parameter, whole_if_needed, with_values
+from vegasfluid.tuning.parameters import Parameter, with_values
 
-__all__ = ["SpaceMappingResult", "map_to_packets", "objective_values", "settable_values"]
+__all__ = ["SpaceMappingResult", "map_to_packets", "merit_of", "objective_values"]
+__all__ += ["rates_of_runs", "settable_values"]
 
 MAX_MEASUREMENTS = 6
 """Largest number of settings that are measured by packet runs."""
@@ -148,30 +148,6 @@ class _SpaceMapping:
             bounds[constraint.field] = tightened
         return replace(given, **bounds)
 
-    def merit(self, measured: Measurement, x: Vector) -> tuple[float, float]:
-        """How bad a measured setting is: two numbers, of which the first one counts more.
-
-        First the largest violation of a constraint, as a logarithm beyond the tolerance of 2 %; 0
-        if all are kept. Then the objective's loss, mean over the runs and weighted, plus the
-        logarithm of the queueing delay (s) if that is minimised.
-
-        Args:
-            measured: packet runs with the setting.
-            x: logarithms of the tuned parameters.
-        """
-        means, constraints = measured.means(), self.program.constraints
-        if constraints.gain_margin is not None and self.program.gain_margin is not None:
-            means["gain_margin"] = self.program.gain_margin(x)
-        margins = [one.margin(means[one.quantity]) for one in constraints.each]
-        tuned = self.program.tuned[group_of_each_flow(self.network)]
-        runs = rates_of_runs(measured, tuned, self.program.fair)
-        loss = float(np.mean([self.program.objective.loss(rates) for rates in runs]))
-        delay = 0.0
-        if self.program.minimises_delay:
-            delay = math.log(max(means["queueing_delay_s"], SMALLEST))
-        worst = max([-margin - FEASIBILITY_TOLERANCE for margin in margins] + [0.0])
-        return worst, LOSS_WEIGHT * loss + delay
-
     def run(self, *starts: Vector) -> SpaceMappingResult:
         """Solve on the fluid model, measure on packets, correct, and repeat.
 
@@ -189,7 +165,7 @@ class _SpaceMapping:
                 correction = OutputCorrection.constant(x, offset)
             else:
                 correction = correction.updated(x, offset)
-            merit = self.merit(measured, x)
+            merit = merit_of(self.program, self.network, measured, x)
             trials.append(_Trial(merit, index, network, measured, x, correction))
             best = min(trials, key=lambda trial: trial[:2])
             radius = TRUST_RADIUS if best.index == index else radius / 2
@@ -240,23 +216,37 @@ def map_to_packets(
     return _SpaceMapping(program, network, parameters, measure).run(*starts)
 
 
+def merit_of(
+    program: NonlinearProgram, network: Network, measured: Measurement, x: Vector
+) -> tuple[float, float]:
+    """How bad a measured setting is: two numbers, of which the first one counts more.
+
+    First the largest violation of a constraint, as a logarithm beyond the program's tolerance; 0 if
+    all are kept. Then the objective's loss, mean over the runs and weighted, plus the logarithm of
+    the queueing delay (s) if that is minimised.
+
+    Args:
+        program: objective and constraints.
+        network: with the classes of flows that were measured.
+        measured: packet runs with the setting.
+        x: logarithms of the tuned parameters.
+    """
+    means, constraints = measured.means(), program.constraints
+    if constraints.gain_margin is not None and program.gain_margin is not None:
+        means["gain_margin"] = program.gain_margin(x)
+    margins = [one.margin(means[one.quantity]) for one in constraints.each]
+    tuned = program.tuned[group_of_each_flow(network)]
+    runs = rates_of_runs(measured, tuned, program.fair)
+    loss = float(np.mean([program.objective.loss(rates) for rates in runs]))
+    delay = math.log(max(means["queueing_delay_s"], SMALLEST)) if program.minimises_delay else 0.0
+    worst = max([-margin - program.feasibility_tolerance for margin in margins] + [0.0])
+    return worst, LOSS_WEIGHT * loss + delay
+
+
 def settable_values(network: Network, parameters: Sequence[Parameter], x: Vector) -> list[float]:
     """Values of the parameters nearest to exp(x) that systems accept: packets, or max_drop."""
     pairs = zip(parameters, map(float, np.exp(x)), strict=True)
-    return [settable_value(network, parameter, value) for parameter, value in pairs]
-
-
-def settable_value(network: Network, parameter: Parameter, value: float) -> float:
-    """The value nearest to `value` that systems accept for a parameter.
-
-    Whole packets of at least 1 (any alpha where the dialect allows it), or a probability of three
-    digits.
-    """
-    if isinstance(parameter, AlphaParameter):
-        return whole_if_needed(cast(Vegas, network.flows[parameter.flows].law), value)
-    if parameter.field == "max_drop":
-        return float(f"{value:.3g}")
-    return float(max(round(value), 1))
+    return [parameter.settable(network, value) for parameter, value in pairs]
 
 
 def objective_values(
@@ -289,4 +279,6 @@ def rates_of_runs(
         tuned: for each flow the number of its tuned class, from 1, or 0; (flows,).
         fair: goodput of an equal part of the link, packets/s.
     """
-    return [Rates(flows, np.ones(len(tuned)), tuned, fair) for flows in packets.flows]
+    pairs = zip(packets.flows, packets.runs, strict=True)
+    ones = np.ones(len(tuned))
+    return [Rates(flows, ones, tuned, fair, run["queueing_delay_s"]) for flows, run in pairs]

@@ -1,0 +1,219 @@
+"""Any number tuned: against brute force on packets, and a closed form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import vegasfluid as vf
+from vegasfluid.fluid.model import build
+from vegasfluid.modelfile.parameters import with_values
+from vegasfluid.tuning import Constraints, JainIndex, LargestGoodput, ShareRatio, SmallestDelay
+from vegasfluid.tuning.measurement import measure
+from vegasfluid.tuning.named_parameters import named_parameters
+
+TIMES: Any = {"until": 60.0, "warmup": 15.0}
+RUNS = 4
+BUSY = Constraints(utilisation=0.98)
+
+
+def reno(count: int = 2, **more: Any) -> vf.Flows:
+    return vf.Flows(count, vf.Reno(), base_rtt=vf.ms(40), start=vf.UniformStart(1.0), **more)
+
+
+def network(aqm: Any = None, buffer: int = 100, **more: Any) -> vf.Network:
+    link = vf.Link(vf.mbps(10), buffer, **({} if aqm is None else {"aqm": aqm}))
+    return vf.Network(link, {"reno": reno(**more)})
+
+
+def brute_force(given: vf.Network, grid: dict[str, Sequence[float]]) -> list[dict[str, float]]:
+    """Means of packet runs at each point of a grid."""
+    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    return [
+        measure(with_values(given, point), "reno", range(1, RUNS + 1), **TIMES).means()
+        for point in points
+    ]
+
+
+def smallest_delay(measured: list[dict[str, float]]) -> float:
+    return min(one["queueing_delay_s"] for one in measured if one["utilisation"] >= 0.98)
+
+
+CASES = {
+    "buffer": (network(), {"bottleneck.buffer_packets": range(20, 100)}),
+    "step": (
+        network(vf.StepMarking(60), 200, ecn=True),
+        {"bottleneck.threshold_packets": range(5, 60)},
+    ),
+    "red": (
+        network(vf.Red(40, 100, weight=0.01), 200),
+        {
+            "bottleneck.min_thresh_packets": range(1, 32, 3),
+            "bottleneck.max_thresh_packets": range(33, 150, 10),
+        },
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", list(CASES))
+def test_as_good_as_brute_force_on_packets(case: str) -> None:
+    given, grid = CASES[case]
+    names = [f"{name}={min(values)}:{max(values)}" for name, values in grid.items()]
+    result = vf.recommend(
+        given, names, objective=SmallestDelay(), constraints=BUSY, runs=RUNS, **TIMES
+    )
+    found = result.after.packets.means()
+    assert result.reached
+    assert found["utilisation"] >= 0.98
+    assert found["queueing_delay_s"] <= 1.05 * smallest_delay(brute_force(given, grid))
+
+
+def sawtooth_utilisation(relative_buffer: float) -> float:
+    """Utilisation of one Reno flow by the size of its buffer in bandwidth-delay products, b < 1.
+
+    The window climbs by a packet a round trip from m = (1 + b) / 2 to 1 + b; below 1 the link is
+    idle part of each base RTT, above it is full.
+    """
+    top = 1 + relative_buffer
+    below, above = (1 - (top / 2) ** 2) / 2, (top**2 - 1) / 2
+    return (below + above) / (1 - top / 2 + above)
+
+
+@pytest.mark.slow
+def test_buffer_of_one_reno_flow_is_that_of_the_sawtooth() -> None:
+    product_packets = 150
+    flows = {"reno": vf.Flows(1, vf.Reno(), base_rtt=vf.ms(60))}
+    given = vf.Network(vf.Link(product_packets / 0.06, 300), flows)
+    times: Any = {"until": 200.0, "warmup": 50.0, "runs": 2}
+    result = vf.recommend(
+        given,
+        ["bottleneck.buffer_packets=30:300"],
+        objective=SmallestDelay(),
+        constraints=BUSY,
+        **times,
+    )
+    expected = brentq(lambda b: sawtooth_utilisation(b) - 0.98, 0.1, 0.99) * product_packets
+    assert result.reached
+    assert result.numbers[0].value == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_ratio_of_two_named_classes() -> None:
+    """AIMD flows with less of a decrease have more; the recommended beta gives CUBIC what is asked.
+
+    The seeds are others than those of the search.
+    """
+    flows = {name: reno() for name in ("reno", "third")}
+    flows["cubic"] = replace(reno(), law=vf.Cubic())
+    given = replace(network(), flows=flows)
+    objective = ShareRatio(1.5, "cubic", "reno")
+    result = vf.recommend(given, ["cubic.beta=0.3:0.95"], objective=objective, runs=8, **TIMES)
+    again = measure(result.network, "cubic", range(101, 109), others=("reno",), **TIMES)
+    assert result.reached
+    assert again.ratio == pytest.approx(1.5, rel=0.1)
+    assert (result.tuned, result.others) == ("cubic", ("reno",))
+
+
+@pytest.mark.slow
+def test_what_does_not_matter_is_left_alone() -> None:
+    """A queue of 50 packets never reaches a threshold of 60 or more."""
+    given = network(vf.StepMarking(80), 50, ecn=True)
+    names = ["bottleneck.threshold_packets=60:100"]
+    result = vf.recommend(given, names, objective=LargestGoodput(), runs=2, **TIMES)
+    [number] = result.numbers
+    assert (number.matters, number.in_fluid, number.value) == (False, False, 80.0)
+    assert "does not matter" in result.notes[0]
+    assert result.network == given
+
+
+TUNED = {
+    "cubic.beta": 0.5,
+    "cubic.C": 1.2,
+    "vegas.gamma_packets": 3.0,
+    "bottleneck.min_thresh_packets": 12.0,
+    "bottleneck.max_drop": 0.3,
+    "bottleneck.buffer_packets": 70.0,
+}
+
+
+@pytest.fixture(scope="module")
+def mixed() -> vf.Network:
+    flows = {
+        "cubic": replace(reno(), law=vf.Cubic()),
+        "vegas": replace(reno(), law=vf.Vegas(2, 4), direction="reverse"),
+    }
+    link = vf.Link(vf.mbps(10), 100, vf.Red(20, 80))
+    return vf.Network(link, flows)
+
+
+@pytest.mark.parametrize("name", list(TUNED))
+def test_the_equations_have_the_number_that_the_network_has(mixed: vf.Network, name: str) -> None:
+    [parameter] = named_parameters(mixed, [name])
+    changed = build(parameter.with_value(mixed, TUNED[name])).parameters
+    same = parameter.with_value_in_equations(build(mixed).parameters, TUNED[name])
+    bounds = {"delay_bounds": None}  # a larger buffer has longer delays
+    for one, other in zip(
+        jax.tree.leaves(changed._replace(**bounds)),
+        jax.tree.leaves(same._replace(**bounds)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other)
+
+
+def test_a_number_without_a_range_has_one_within_what_is_valid(mixed: vf.Network) -> None:
+    names = ["cubic.beta", "bottleneck.min_thresh_packets", "bottleneck.buffer_packets"]
+    beta, threshold, buffer = (one.range(mixed) for one in named_parameters(mixed, names))
+    assert beta == (pytest.approx(0.07), pytest.approx(1.0))
+    assert threshold == (2.0, pytest.approx(80.0))
+    assert buffer == (10.0, 1000.0)
+
+
+def test_both_thresholds_of_red_keep_their_order(mixed: vf.Network) -> None:
+    names = ["bottleneck.min_thresh_packets=1:90", "bottleneck.max_thresh_packets=5:100"]
+    lower, spread = named_parameters(mixed, names)
+    changed = spread.with_value(lower.with_value(mixed, 85.0), 10.0)
+    assert (changed.link.aqm.min_thresh, changed.link.aqm.max_thresh) == (85.0, 95.0)
+
+
+REFUSED = {
+    ("cubic.alpha",): "name must be a known parameter",
+    ("bottleneck.capacity_mbps",): "tuning bottleneck.capacity_mbps is not supported: it is no",
+    ("cubic.beta=0.5",): "tune must be CLASS, OWNER.PARAMETER or OWNER.PARAMETER=LOW:HIGH",
+    ("cubic.beta=0.9:0.5",): "tune must be CLASS, OWNER.PARAMETER or",
+    ("cubic.beta=0.5:2",): "beta must be",
+    ("cubic.beta", "cubic.beta=0.5:0.6"): "tune must be different parameters",
+    ("vegas", "vegas.beta_packets"): "beta moves with alpha",
+    ("cubic",): "tune must be a class of Vegas flows",
+}
+
+
+@pytest.mark.parametrize("names", list(REFUSED))
+def test_invalid_names_are_refused(mixed: vf.Network, names: tuple[str, ...]) -> None:
+    with pytest.raises(vf.VegasfluidError, match=re.escape(REFUSED[names])):
+        named_parameters(mixed, names)
+
+
+def test_what_is_missing_is_said_before_anything_runs() -> None:
+    given = network()
+    name = "bottleneck.buffer_packets"
+    with pytest.raises(vf.InvalidInput, match=r"--goal must be delay .* but is missing"):
+        vf.recommend(given, [name])
+    with pytest.raises(vf.InvalidInput, match="--min-utilisation must be given"):
+        vf.recommend(given, [name], objective=SmallestDelay())
+    with pytest.raises(vf.InvalidInput, match="tcp"):
+        vf.recommend(given, [name], objective=ShareRatio(1.0, "tcp"))
+    with pytest.raises(vf.InvalidInput, match="red to be tuned"):
+        vf.recommend(given, tune_queue=True, objective=JainIndex())
+    with pytest.raises(vf.Unsupported, match="tune_gamma beside numbers"):
+        vf.recommend(given, [name], objective=JainIndex(), tune_gamma=True)
+    with pytest.raises(vf.InvalidInput, match="where there is no Vegas class"):
+        vf.recommend(given, [], objective=SmallestDelay(), constraints=BUSY)
