@@ -99,10 +99,7 @@ def run(
         head = {"model": name, "version": package_version()}
         print_json(head | result.as_json() | explanations(why))
     else:
-        if isinstance(result, NumberRecommendation):
-            show_numbers(model.title, result)
-        else:
-            show_all(model, parts, why)
+        show_all(model, result, parts, why)
         show_written(out, plot)
         show_further_steps(command, out, parts)
     return result.reached
@@ -219,9 +216,18 @@ def explanations(why: dict[str, Explanation]) -> dict[str, Any]:
 
 
 def show_all(
-    model: Model, parts: Mapping[str, Recommendation], why: Mapping[str, Explanation]
+    model: Model,
+    result: Any,
+    parts: Mapping[str, Recommendation],
+    why: Mapping[str, Explanation],
 ) -> None:
-    """Print the recommendation for each class, its explanation, and the computing time (s)."""
+    """Print the recommendation for each class, its explanation, and the computing time (s).
+
+    Where numbers were tuned, there are no classes: then these numbers.
+    """
+    if isinstance(result, NumberRecommendation):
+        show_numbers(model.title, result)
+        return
     out = console()
     out.print(model.title or "model", style="bold")
     for name, result in parts.items():

@@ -14,24 +14,22 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput, Unsupported, Words
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.modelfile.parameters import Parameter as ModelParameter
 from vegasfluid.modelfile.parameters import parameter_of
 from vegasfluid.network import Network
 from vegasfluid.tuning.parameters import (
-    SMALLEST_MAX_DROP,
     AlphaParameter,
     Parameter,
     RedParameter,
+    is_parameter_name,
     three_digits,
     tunable_class,
     whole_packets,
 )
 
-__all__ = ["NamedAlpha", "NamedParameter", "Range", "is_parameter_name", "named_parameters"]
-__all__ += ["queue_names"]
+__all__ = ["NamedAlpha", "NamedParameter", "Range", "named_parameters"]
 
 RANGE_FACTOR = 10.0
 """Without a range, values from the given one over this factor to the given one times it."""
@@ -120,11 +118,6 @@ class NamedAlpha(AlphaParameter):
         return super().range(network) if self.limits is None else self.limits
 
 
-def is_parameter_name(network: Network, text: str) -> bool:
-    """Whether a text names a parameter, such as `cubic.beta=0.5:0.9`, and not a flow class."""
-    return text not in network.flows and ("." in text or "=" in text)
-
-
 def named_parameters(network: Network, texts: Sequence[str]) -> tuple[Parameter, ...]:
     """The tuned parameters that texts name, each once.
 
@@ -173,24 +166,6 @@ def in_order(network: Network, parameters: Sequence[Parameter]) -> tuple[Paramet
             for value in parameter.limits:
                 parameter.with_value(network, value)  # validates
     return tuple(by_name.values())
-
-
-def queue_names(network: Network) -> list[str]:
-    """What `tune_queue` stands for: RED's thresholds and max_drop, within the buffer.
-
-    Raises:
-        InvalidInput: where the network has several links, or no RED.
-    """
-    aqm = network.link.aqm
-    if not isinstance(aqm, Red):
-        raise InvalidInput("recommend", "the queue discipline", "red to be tuned", aqm.name)
-    [name] = network.links
-    low, high = RedParameter("min_thresh").range(network)
-    return [
-        f"{name}.min_thresh_packets={low:g}:{high:g}",
-        f"{name}.max_thresh_packets={low + 1:g}:{high + 1:g}",
-        f"{name}.max_drop={SMALLEST_MAX_DROP:g}:1",
-    ]
 
 
 def one_parameter(network: Network, text: str) -> Parameter:

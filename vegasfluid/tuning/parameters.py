@@ -29,7 +29,15 @@ from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.network import Network, require_network
 
 __all__ = ["DEAD_BAND", "AlphaParameter", "Parameter", "RedParameter", "alpha_parameters"]
-__all__ += ["dead_band", "largest_alpha", "smallest_alpha", "tunable_class", "tuned_groups"]
+__all__ += [
+    "dead_band",
+    "is_parameter_name",
+    "largest_alpha",
+    "queue_names",
+    "smallest_alpha",
+    "tunable_class",
+    "tuned_groups",
+]
 __all__ += ["three_digits", "tuned_parameters", "vegas_classes", "whole_if_needed"]
 __all__ += ["whole_packets", "with_alpha", "with_values", "with_values_in_equations"]
 
@@ -267,6 +275,29 @@ class RedParameter:
         if self.field == "spread":
             return replace(red, max_thresh=red.min_thresh + value)
         return replace(red, min_thresh=value, max_thresh=value + red.max_thresh - red.min_thresh)
+
+
+def is_parameter_name(network: Network, text: str) -> bool:
+    """Whether a text names a parameter, such as `cubic.beta=0.5:0.9`, and not a flow class."""
+    return text not in network.flows and ("." in text or "=" in text)
+
+
+def queue_names(network: Network) -> list[str]:
+    """What `tune_queue` stands for: RED's thresholds and max_drop, within the buffer.
+
+    Raises:
+        InvalidInput: where the network has several links, or no RED.
+    """
+    aqm = network.link.aqm
+    if not isinstance(aqm, Red):
+        raise InvalidInput("recommend", "the queue discipline", "red to be tuned", aqm.name)
+    [name] = network.links
+    low, high = RedParameter("min_thresh").range(network)
+    return [
+        f"{name}.min_thresh_packets={low:g}:{high:g}",
+        f"{name}.max_thresh_packets={low + 1:g}:{high + 1:g}",
+        f"{name}.max_drop={SMALLEST_MAX_DROP:g}:1",
+    ]
 
 
 def tuned_parameters(

@@ -20,11 +20,16 @@ from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
 from vegasfluid.tuning.evaluate import EvaluationCache, Evaluator, make_evaluator
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.minimax import minimise_regret
-from vegasfluid.tuning.named_parameters import is_parameter_name, queue_names
 from vegasfluid.tuning.number_result import NumberRecommendation
 from vegasfluid.tuning.objectives import Objective, ShareRatio, is_fairness
 from vegasfluid.tuning.optimise import OptimisationResult, optimise
-from vegasfluid.tuning.parameters import tunable_class, tuned_parameters, vegas_classes
+from vegasfluid.tuning.parameters import (
+    is_parameter_name,
+    queue_names,
+    tunable_class,
+    tuned_parameters,
+    vegas_classes,
+)
 from vegasfluid.tuning.result import (
     Evaluation,
     JointRecommendation,
@@ -34,7 +39,6 @@ from vegasfluid.tuning.result import (
 from vegasfluid.tuning.scenarios import Substitution, make_scenarios
 from vegasfluid.tuning.settings import RunSettings
 from vegasfluid.tuning.slow_start import SlowStart, tune_gamma_of_class
-from vegasfluid.tuning.tuned_numbers import recommend_numbers
 
 __all__ = ["Request", "numbers_to_tune", "recommend"]
 
@@ -144,13 +148,14 @@ def recommend(
     """
     objective = ShareRatio(ratio) if objective is None else objective
     request = Request(objective, constraints, tune_queue, tune_gamma)
-    numbers = numbers_to_tune(network, tune, request, ranges is not None)
-    if numbers:
+    if numbers := numbers_to_tune(network, tune, request, ranges is not None):
+        from vegasfluid.tuning.tuned_numbers import recommend_numbers  # reads names as files do
+
         return recommend_numbers(network, numbers, objective, constraints, settings)
     if ranges is not None:
         return recommend_over_ranges(network, tune, ranges, substitute, request, settings)
     if isinstance(tune, (list, tuple)):
-        names = tuple(dict.fromkeys(tune)) or tuple(vegas_classes(network))
+        names = tuple(dict.fromkeys(tune or vegas_classes(network)))
         return JointRecommendation(recommend_classes(network, names, request, settings))
     name = tunable_class(network, tune)
     return recommend_classes(network, (name,), request, settings)[name]
