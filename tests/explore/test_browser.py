@@ -222,6 +222,29 @@ def test_a_recommendation_goes_to_its_setting_and_draws_its_path(page):
     page.screenshot(path=ARTEFACTS / "explore_recommended.png", full_page=True)
 
 
+def test_a_run_is_kept_to_compare_others_with(page):
+    ratio, before = settled(page), pixels(page, "#goodput")
+    page.click("#keep")
+    page.focus("#plane")
+    page.keyboard.press("Shift+ArrowUp")
+    page.keyboard.press("Shift+ArrowRight")
+    moved(page)
+    check(page)
+    assert f"ratio {ratio:.3g}" in page.inner_text("#kept")
+    both = pixels(page, "#goodput")
+    page.click("#keep")
+    assert page.is_hidden("#kept")
+    alone = pixels(page, "#goodput")
+    assert np.sum(np.any(both != alone, axis=-1)) > 100  # the dashed lines
+    assert np.any(alone != before)
+
+
+def test_stability_is_told_in_words(page):
+    page.click("#stability")
+    page.wait_for_function("() => document.getElementById('job').textContent.includes('margin')")
+    assert vf.stability(MODEL.network).text in page.inner_text("#job")
+
+
 def test_an_export_is_shown_and_saved(page):
     page.select_option("#format", "ns2")
     page.click("#export")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import vegasfluid as vf
 from tests.cli.commands import SMALL, WITHOUT_VEGAS
 from tests.explore.conftest import Client
+from vegasfluid.analysis.linear_stability.stability import Stability
 from vegasfluid.explore import packet_runs, recommendations
 from vegasfluid.explore.latest import Overtaken, Tickets, Worker
 from vegasfluid.explore.packet_runs import RUNS
@@ -64,6 +67,55 @@ def test_an_export_has_the_files_of_the_library(client: Client, document):
     assert "translated from ns2" in "".join(translated["files"].values())
     [error] = client.ask("export", document=document, format="os2")["errors"]
     assert "linux" in error["message"]
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_stability_is_that_of_the_analysis(client: Client, document):
+    found = client.ask("stability", document=document)["stability"]
+    equilibrium = vf.equilibrium(MODEL.network)
+    verdict = vf.stability(equilibrium)
+    assert found["stable"] == verdict.stable
+    assert found["text"].startswith(f"stable: rightmost root {verdict.rightmost_root.real:.3g}")
+    assert found["queue_packets"]["bottleneck"] == pytest.approx(equilibrium.values.queue[0])
+    vegas, reno = (equilibrium.mean(name, "goodput") for name in ("vegas", "reno"))
+    assert found["ratio"] == pytest.approx(vegas / reno, rel=1e-12)
+
+
+class FoundEquilibrium:
+    """A stand-in: two classes, one link."""
+
+    values = SimpleNamespace(queue=np.array([7.5]))
+
+    def mean(self, flow_class: str, name: str) -> float:
+        return {("vegas", "goodput"): 3.0, ("reno", "goodput"): 4.0}[flow_class, name]
+
+
+def test_an_equilibrium_is_told_with_its_ratio_and_queue(client: Client, document, monkeypatch):
+    verdict = Stability(False, (2 + 3j,), 0.5, None, 2 * math.pi)
+    monkeypatch.setattr(vf.analysis, "equilibrium", lambda network: FoundEquilibrium())
+    monkeypatch.setattr(vf.analysis, "stability", lambda found: verdict)
+    assert client.ask("stability", document=document) == {
+        "stability": {
+            "ratio": 0.75,
+            "queue_packets": {"bottleneck": 7.5},
+            "stable": False,
+            "text": "unstable: rightmost root 2 +3i /s, gain margin 0.5, "
+            "period 1 s at the stability boundary.",
+        }
+    }
+
+
+def test_a_network_without_an_equilibrium_is_refused_in_one_line(
+    client: Client, document, monkeypatch
+):
+    def refuse(network: vf.Network) -> None:
+        raise vf.Unsupported("equilibrium", "this network", "windows grow until the end")
+
+    monkeypatch.setattr(vf.analysis, "equilibrium", refuse)
+    [error] = client.ask("stability", document=document)["errors"]
+    text = "equilibrium: this network is not supported: windows grow until the end."
+    assert error == {"path": "", "message": text}
 
 
 def search(steps: list[str], result: Any, ended: list[str]) -> Any:

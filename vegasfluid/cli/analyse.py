@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -359,16 +358,7 @@ def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
         return f"{label}every backlog between alpha and beta is an equilibrium; none is left."
     if verdict is None:
         return f"{label}stability unknown: {place.stability_missing}"
-    root = verdict.rightmost_root
-    words = [f"rightmost root {root.real:.3g} {root.imag:+.3g}i /s"]
-    if verdict.gain_margin is not None:
-        words.append(f"gain margin {verdict.gain_margin:.3g}")
-    if verdict.delay_margin is not None:
-        words.append(f"delay margin {verdict.delay_margin * 1e3:.3g} ms")
-    if verdict.hopf_frequency is not None:
-        period = 2 * math.pi / verdict.hopf_frequency
-        words.append(f"period {period:.3g} s at the stability boundary")
-    return f"{label}{'stable' if verdict.stable else 'unstable'}: {', '.join(words)}."
+    return f"{label}{verdict.text}"
 
 
 def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:

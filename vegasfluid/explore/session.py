@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from vegasfluid import modelfile
@@ -22,6 +23,7 @@ from vegasfluid.explore.packet_runs import packet_runs
 from vegasfluid.explore.planes import plane, span_of
 from vegasfluid.explore.recommendations import recommendation
 from vegasfluid.explore.schema import form_schema, numbers_to_tune
+from vegasfluid.explore.theory import stability_in_theory
 from vegasfluid.export import FORMATS, Exported, export_model, needs_points
 from vegasfluid.model import Model
 from vegasfluid.sweep.axes import with_numbers
@@ -59,6 +61,7 @@ class Session:
             "packets": self.packets,
             "recommend": self.recommend,
             "export": self.export,
+            "stability": self.stability,
         }
 
     def start(self, request: Request, gone: Gone) -> Answer:
@@ -147,6 +150,17 @@ class Session:
         except VegasfluidError as error:
             return {"errors": errors_of(error)}
         return {"files": dict(found.files), "notes": list(found.notes)}
+
+    def stability(self, request: Request, gone: Gone) -> Answer:
+        """Equilibrium of `document` and its linear stability; see `stability_in_theory`."""
+        ticket = self._jobs.take(tab_of(request), gone)
+        try:
+            model = model_of(request.get("document"))
+            tuned = class_of(request, model)
+            job = partial(stability_in_theory, model.network, tuned)
+            return {"stability": self._job.compute(ticket, job)}
+        except VegasfluidError as error:
+            return {"errors": errors_of(error)}
 
 
 def exported(model: Model, system: str) -> Exported:

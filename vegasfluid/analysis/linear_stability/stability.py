@@ -9,6 +9,7 @@ Sources:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -52,6 +53,20 @@ class Stability:
     def rightmost_root(self) -> complex:
         """The root with the largest real part, 1/s; the network is stable if that is negative."""
         return self.roots[0]
+
+    @property
+    def text(self) -> str:
+        """One sentence: stable or not, rightmost root (1/s), margins (a factor, ms), period (s)."""
+        root = self.rightmost_root
+        words = [f"rightmost root {root.real:.3g} {root.imag:+.3g}i /s"]
+        if self.gain_margin is not None:
+            words.append(f"gain margin {self.gain_margin:.3g}")
+        if self.delay_margin is not None:
+            words.append(f"delay margin {self.delay_margin * 1e3:.3g} ms")
+        if self.hopf_frequency is not None:
+            period = 2 * math.pi / self.hopf_frequency
+            words.append(f"period {period:.3g} s at the stability boundary")
+        return f"{'stable' if self.stable else 'unstable'}: {', '.join(words)}."
 
 
 def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) -> Stability:

@@ -20,6 +20,7 @@ export class Jobs {
     Object.assign(this, { site, running: null, files: {} });
     page("confirm").addEventListener("click", () => this.confirm());
     page("recommend").addEventListener("click", () => this.recommend());
+    page("stability").addEventListener("click", () => this.stability());
     page("cancel").addEventListener("click", () => this.running?.abort());
     page("format").replaceChildren(...["toml", ...formats].map((name) => new Option(NAMES[name] ?? name, name)));
     page("export").addEventListener("click", () => this.export());
@@ -61,6 +62,26 @@ export class Jobs {
       this.site.mark({ ...point, ratio: confirmed.ratio, interval: confirmed.interval });
       this.say(`Packet simulator, ${confirmed.runs} runs: ratio ${intervalText(confirmed)}, delay ${milliseconds(confirmed.queueing_delay_s)}, drops ${percent(confirmed.drop_share)}. ${confirmed.note}`);
     });
+  }
+
+  /** What theory says of the equilibrium; equations are compiled the first time, which takes seconds. */
+  async stability() {
+    const { model, tuned } = this.site.now();
+    this.say("Stability of the equilibrium …");
+    let found;
+    try {
+      found = await ask("stability", { document: model, tuned });
+    } catch (error) {
+      found = { errors: [{ message: error.message }] };
+    }
+    if (found.overtaken) return;
+    if (found.errors) {
+      this.say(found.errors[0].message);
+      return;
+    }
+    const { ratio, queue_packets: queues, text } = found.stability;
+    const waiting = Object.entries(queues).map(([name, packets]) => `${name} ${short(packets, 4)} packets`).join(", ");
+    this.say(`Equilibrium in theory: ${ratio === null ? "" : `ratio ${short(ratio)}, `}queue of ${waiting}; ${text}`);
   }
 
   recommend() {

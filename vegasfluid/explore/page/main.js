@@ -85,7 +85,8 @@ function take(found, asked) {
   }
   state.run = found;
   showResult(found);
-  drawRun(found);
+  drawRun(found, kept?.run ?? null);
+  describeKept();
   describePoint();
 }
 
@@ -95,13 +96,16 @@ function keepDraft() {
   form.show(edited);
 }
 
+function pointInWords() {
+  return [state.x, state.y].map(({ name }, i) => `${nameInWords(name)} ${short(view.point[i], 4)}`).join(", ");
+}
+
 /** What packets have found at the point, and its name for screen readers. */
 function describePoint() {
   const key = planeKey(), [x, y] = view.point;
   const found = marks.findLast((one) => one.key === key && one.x === x && one.y === y);
   page("confirmed").textContent = found ? `Packet simulator: ${intervalText(found)}` : "";
-  const at = `${state.x.title} ${short(view.point[0], 4)}, ${state.y.title} ${short(view.point[1], 4)}`;
-  view.canvas.setAttribute("aria-label", `Plane. ${at}: ratio ${short(state.run.ratio)}`);
+  view.canvas.setAttribute("aria-label", `Plane. ${pointInWords()}: ratio ${short(state.run.ratio)}`);
 }
 
 // The plane
@@ -201,7 +205,10 @@ function open(found, wanted = {}) {
   const tuned = wanted.tuned ?? (wanted.keep ? state.tuned : null);
   state.tuned = classes.includes(tuned) ? tuned : vegas ?? classes[0];
   state.metric = METRICS[wanted.metric] ? wanted.metric : state.metric;
-  if (!wanted.keep) view.path = [];
+  if (!wanted.keep) {
+    view.path = [];
+    if (kept) compare();
+  }
   page("title").textContent = state.model.title ?? "A model without a title";
   page("text").value = found.text;
   page("warnings").dataset.notes = (found.notes ?? []).join("\n");
@@ -245,6 +252,7 @@ function changeAxis(which, name) {
   const other = which === "x" ? "y" : "x";
   if (state[other].name === name) state[other] = axis(state[which].name);
   state[which] = axis(name);
+  view.kept = null;
   showChoices();
   showPlane();
   writeLink(state);
@@ -263,6 +271,26 @@ function changeRange(which) {
 async function copy(text, what, where = "said") {
   await navigator.clipboard.writeText(text);
   page(where).textContent = `${what} copied.`;
+}
+
+// A run that is kept, to compare others with
+
+let kept = null;
+
+/** Keep the present run, or forget the one that is kept. */
+function compare() {
+  kept = kept ? null : { run: state.run, point: [...view.point], at: pointInWords() };
+  page("keep").setAttribute("aria-pressed", String(kept !== null));
+  view.show({ kept: kept?.point ?? null });
+  drawRun(state.run, kept?.run ?? null);
+  describeKept();
+}
+
+function describeKept() {
+  page("kept").hidden = kept === null;
+  if (!kept) return;
+  const { ratio, path: numbers } = kept.run;
+  page("kept").textContent = `Compared with ${kept.at} (dashed): ratio ${short(ratio)}, delay ${milliseconds(numbers.queueing_delay_s)}, drops ${percent(numbers.drop_share)}.`;
 }
 
 // Packet runs and recommendations on the plane
@@ -331,13 +359,14 @@ function listen() {
     request();
   });
   page("models").addEventListener("change", (event) => read({ model: event.target.value }));
+  page("keep").addEventListener("click", () => state.run && compare());
   page("apply").addEventListener("click", () => read({ text: page("text").value }, { keep: true }));
   page("copy-text").addEventListener("click", () => copy(page("text").value, "Model file"));
   page("copy-link").addEventListener("click", () => copy(location.href, "Link"));
   page("copy-command").addEventListener("click", () => copy(command(), "Command"));
   const redraw = () => {
     view.draw();
-    if (state.run) drawRun(state.run);
+    if (state.run) drawRun(state.run, kept?.run ?? null);
   };
   new ResizeObserver(redraw).observe(page("plane"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

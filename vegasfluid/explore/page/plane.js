@@ -78,7 +78,7 @@ function scaleOf(metric, values) {
 /** The canvas with the plane; `onMove(x, y)` is called for a new point, `onHover(point)` for a look. */
 export class PlaneView {
   constructor(canvas, onMove, onHover) {
-    Object.assign(this, { canvas, onMove, onHover, grid: null, point: null, dragging: false, marks: [], path: [] });
+    Object.assign(this, { canvas, onMove, onHover, grid: null, point: null, dragging: false, marks: [], path: [], kept: null });
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.drag(event));
     canvas.addEventListener("pointerup", () => { this.dragging = false; });
@@ -148,6 +148,7 @@ export class PlaneView {
       context.fillText(this.hint, frame.right - 14, frame.bottom - 14);
     }
     this.drawPath(context);
+    this.drawKept(context);
     this.drawPoint(context);
     this.drawMarks(context);
   }
@@ -155,6 +156,18 @@ export class PlaneView {
   inside([x, y]) {
     const { axes } = this;
     return x >= axes.x.low && x <= axes.x.high && y >= axes.y.low && y <= axes.y.high;
+  }
+
+  /** The point of the run that is compared with: a hollow circle. */
+  drawKept(context) {
+    if (!this.kept || !this.inside(this.kept)) return;
+    context.strokeStyle = colour("ink");
+    context.lineWidth = 1.5;
+    context.setLineDash([3, 2]);
+    context.beginPath();
+    context.arc(this.xAt(this.kept[0]), this.yAt(this.kept[1]), 7, 0, 2 * Math.PI);
+    context.stroke();
+    context.setLineDash([]);
   }
 
   /** Settings that a search has tried, in their order: small dots on the fluid model, large on packets. */

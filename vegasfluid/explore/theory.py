@@ -1,0 +1,44 @@
+"""What theory says of a network without running it: its equilibrium and the stability of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.network import Network
+from vegasfluid.sweep.summary import tuned_class
+
+__all__ = ["stability_in_theory"]
+
+
+def stability_in_theory(network: Network, tuned: str | None) -> dict[str, Any]:
+    """Equilibrium of a network in theory, and whether small disturbances of it decay.
+
+    Args:
+        network: the network.
+        tuned: class in the numerator of the ratio; None: the only Vegas class, else the first.
+
+    Returns:
+        `ratio` of goodputs at equilibrium (null with one class), `queue_packets` by link, `stable`
+        and a `text` in words with rightmost root and margins.
+
+    Raises:
+        InvalidInput: for a network without an equilibrium, or without an isolated one.
+        SolveFailed: if no equilibrium is found.
+    """
+    from vegasfluid.analysis import equilibrium, stability  # seconds
+
+    found, name = equilibrium(network), tuned_class(network, tuned)
+    verdict = stability(found)
+    goodputs = {one: found.mean(one, "goodput") for one in network.flows}
+    others = {one: flows.count for one, flows in network.flows.items() if one != name}
+    ratio = None
+    if name is not None:
+        total = sum(count * goodputs[one] for one, count in others.items())
+        ratio = goodputs[name] * sum(others.values()) / total
+    queues = dict(zip(network.links, map(float, found.values.queue), strict=False))
+    return {
+        "ratio": ratio,
+        "queue_packets": queues,
+        "stable": verdict.stable,
+        "text": verdict.text,
+    }
