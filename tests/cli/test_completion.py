@@ -115,13 +115,13 @@ def test_bash_gets_completions(told, typed):
 def test_zsh_and_fish_get_descriptions_of_completions(told):
     typed = "vegasfluid recommend weigle_feng_network2_"
     zsh = told(_VEGASFLUID_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=typed)
-    assert '"weigle_feng_network2_two_way":"Network 2 with data both ways' in zsh
+    assert '"weigle_feng_network2_two_way":"Network 2 with data in both directions' in zsh
     fish = told(
         _VEGASFLUID_COMPLETE="complete_fish",
         _TYPER_COMPLETE_FISH_ACTION="get-args",
         _TYPER_COMPLETE_ARGS=typed,
     )
-    assert fish.startswith("weigle_feng_network2_two_way\tNetwork 2 with data both ways")
+    assert fish.startswith("weigle_feng_network2_two_way\tNetwork 2 with data in both directions")
 
 
 @pytest.mark.parametrize("typed", IN_SHELLS)
