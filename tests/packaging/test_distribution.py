@@ -43,7 +43,7 @@ def dist(tmp_path_factory) -> Path:
     return folder
 
 
-def test_the_wheel_holds_the_package_its_models_and_nothing_else(dist):
+def test_the_wheel_holds_the_package_its_models_and_notebooks_and_nothing_else(dist):
     with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel:
         names = wheel.namelist()
         metadata = message_from_string(
@@ -51,10 +51,11 @@ def test_the_wheel_holds_the_package_its_models_and_nothing_else(dist):
         )
     sources = (ROOT / "vegasfluid").rglob("*.py*")
     modules = {str(path.relative_to(ROOT)) for path in sources if path.suffix in (".py", ".pyi")}
-    models = {f"vegasfluid/{path.relative_to(ROOT)}" for path in (ROOT / "models").glob("*.toml")}
+    bundled = [*(ROOT / "models").glob("*.toml"), *(ROOT / "notebooks").glob("*.ipynb")]
+    data = {f"vegasfluid/{path.relative_to(ROOT)}" for path in bundled}
     inside = {name for name in names if ".dist-info/" not in name}
     page = {str(path.relative_to(ROOT)) for path in (ROOT / "vegasfluid/explore/page").iterdir()}
-    assert inside == modules | models | page | {"vegasfluid/py.typed"}
+    assert inside == modules | data | page | {"vegasfluid/py.typed"}
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert metadata["License-Expression"] == "Apache-2.0"
     assert "Typing :: Typed" in metadata.get_all("Classifier")

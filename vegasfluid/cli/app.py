@@ -343,6 +343,18 @@ def models(
     run(name, out=out, as_json=as_json)
 
 
+@command("notebooks", REFERENCE)
+def notebooks(
+    out: Annotated[opts.Target, opts.written("Copy the notebooks into a folder.")] = None,
+    as_json: opts.AsJson = False,
+    force: opts.Force = False,
+) -> None:
+    """List the Jupyter notebooks, or copy them into a folder to run and change them."""
+    from vegasfluid.cli.notebooks import run
+
+    run(out, as_json=as_json, force=force)
+
+
 @command("laws", REFERENCE)
 def laws(as_json: opts.AsJson = False) -> None:
     """List congestion controls, queue disciplines and traffic sources with their parameters."""

@@ -82,6 +82,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "certify": (
         _example("certify alpha.json --model mine.toml", "Verify the proof for this model."),
     ),
+    "notebooks": (
+        _example("notebooks", "List the notebooks and the questions that they answer."),
+        _example("notebooks --out notebooks", "Copy them, to run them in JupyterLab."),
+    ),
     "laws": (_example("laws", "What a model file can contain."),),
     "doctor": (
         _example("doctor", "Check versions, devices, caches and engines."),

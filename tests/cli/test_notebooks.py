@@ -1,0 +1,44 @@
+"""`notebooks`: what it lists, what it copies, and what it does not replace."""
+
+from __future__ import annotations
+
+from tests.cli.commands import document, refused
+from tests.paths import ROOT
+
+NOTEBOOKS = {path.name: path.read_bytes() for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+def test_they_are_listed_with_their_questions(run):
+    status, out, err = run("notebooks")
+    assert (status, err) == (0, "")
+    assert "01_two_flows_one_queue" in out
+    assert out.count("?") >= len(NOTEBOOKS)
+    found = document(run("notebooks", "--json")[1])
+    assert {f"{each['name']}.ipynb" for each in found["notebooks"]} == set(NOTEBOOKS)
+    assert all(each["question"].endswith("?") for each in found["notebooks"])
+    assert found["written"] == []
+
+
+def test_they_are_copied_as_they_are_and_changed_ones_kept(run, tmp_path):
+    folder = tmp_path / "new"
+    status, out, err = run("notebooks", "--out", str(folder))
+    assert (status, err) == (0, "")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == NOTEBOOKS
+    assert out.count("Written: ") == len(NOTEBOOKS)
+    assert document(run("notebooks", "--out", str(folder), "--json")[1])["written"]
+    last, first = folder / max(NOTEBOOKS), folder / min(NOTEBOOKS)
+    last.write_text("mine")
+    first.unlink()
+    refused(run("notebooks", "--out", str(folder)), "without changed notebooks", last.name)
+    assert last.read_text() == "mine"
+    assert not first.exists()
+    assert run("notebooks", "--out", str(folder), "--force")[0] == 0
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == NOTEBOOKS
+
+
+def test_places_that_cannot_be(run, tmp_path):
+    refused(run("notebooks", "--out", str(tmp_path / "no" / "where")), "in an existing folder")
+    (tmp_path / "file").write_text("")
+    refused(run("notebooks", "--out", str(tmp_path / "file")), "must be a folder")
+    (tmp_path / min(NOTEBOOKS)).mkdir()
+    refused(run("notebooks", "--out", str(tmp_path)), "without such a folder")
