@@ -16,7 +16,8 @@ import traceback
 import warnings
 
 from benchmarks.hardening.answers import Answer
-from vegasfluid.cli.app import run_app, show_warning
+from vegasfluid.cli.app import run_app
+from vegasfluid.cli.terminal import show_warning
 
 __all__ = ["answered", "main"]
 

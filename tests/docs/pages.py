@@ -10,7 +10,7 @@ that code compiles, that models can be read, and that commands and their options
   else a reader may type (`KNOWN`) is not run, but what it names has to be there.
 - `crosscheck` runs if its references are here, and may end with status 3; otherwise its options are
   looked up, and the `text` behind it must have the form of what it prints.
-- `explore` runs until Ctrl-C: only its options are looked up.
+- `explore` runs until Ctrl-C, and `init` asks: only their options are looked up.
 - `text` blocks are what the command before them prints.
 - `console` blocks are typed on other machines; the programs must be known.
 - `toml` blocks are models, or parts of one, and are read; `json` blocks are parsed.
@@ -273,7 +273,7 @@ class Reader:
     def command(self, arguments: list[str]) -> None:
         """A command of ours."""
         as_typed = " ".join(arguments)
-        if arguments[0] == "explore":  # it would run until Ctrl-C
+        if arguments[0] in ("explore", "init"):  # until Ctrl-C, and with answers
             options_are_known(["vegasfluid", *arguments])
             self.printed = None
             return

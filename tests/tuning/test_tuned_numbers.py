@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,8 +18,11 @@ import vegasfluid as vf
 from vegasfluid.fluid.model import build
 from vegasfluid.modelfile.parameters import with_values
 from vegasfluid.tuning import Constraints, JainIndex, LargestGoodput, ShareRatio, SmallestDelay
+from vegasfluid.tuning.influence import Comparison, NetworkEvaluator
 from vegasfluid.tuning.measurement import measure
 from vegasfluid.tuning.named_parameters import named_parameters
+from vegasfluid.tuning.settings import resolve_settings
+from vegasfluid.tuning.tuned_numbers import Search
 
 TIMES: Any = {"until": 60.0, "warmup": 15.0}
 RUNS = 4
@@ -124,6 +128,24 @@ def test_a_ratio_of_two_named_classes() -> None:
 
 
 @pytest.mark.slow
+def test_a_setting_with_which_nothing_arrives_is_the_worst_and_the_search_goes_on() -> None:
+    """Linux's RED stays shut with a small weight (`tests/agreement/test_linux.py`)."""
+    red = vf.Red(20, 60, max_drop=0.2, weight=0.03)
+    law = vf.Vegas(alpha=2, beta=4, dialect="linux")
+    classes = {
+        "reno": vf.Flows(2, vf.Reno(), base_rtt=0.02),
+        "vegas": vf.Flows(4, law, base_rtt=0.02),
+    }
+    given = vf.Network(vf.Link(vf.mbps(10), 200, red), classes)
+    parameters = named_parameters(given, ["bottleneck.weight=0.002:0.05"])
+    settings = resolve_settings({"until": 10.0, "warmup": 5.0, "runs": 2})
+    evaluator = NetworkEvaluator(given, Comparison("vegas", ()), settings)
+    search = Search(None, given, parameters, evaluator)  # type: ignore[arg-type]
+    assert search.merit((0.002,)) == (math.inf, math.inf)
+    assert search.merit((0.002,)) == (math.inf, math.inf)
+    assert evaluator.packets_if_any(given) is not None
+
+
 def test_what_does_not_matter_is_left_alone() -> None:
     """A queue of 50 packets never reaches a threshold of 60 or more."""
     given = network(vf.StepMarking(80), 50, ecn=True)

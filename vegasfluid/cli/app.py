@@ -9,14 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from vegasfluid.cli import options as opts
+from vegasfluid.cli import terminal
 from vegasfluid.cli.command_classes import Command, Group
 from vegasfluid.cli.examples import epilog
 from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH, exit_status
-from vegasfluid.cli.terminal import (
-    escape_unknown_characters,
-    pipe_width,
-    supports_rich_output,
-)
 from vegasfluid.errors import Unsupported
 
 __all__ = ["main"]
@@ -333,14 +329,22 @@ def certify(
 
 @command("models", REFERENCE)
 def models(
-    name: opts.BundledName = None,
-    out: Annotated[opts.Target, opts.written("Copy the model to a new file.")] = None,
-    as_json: opts.AsJson = False,
+    name: opts.BundledName = None, out: opts.ModelCopy = None, as_json: opts.AsJson = False
 ) -> None:
     """List the built-in models, show one, or copy one as a start for your own."""
     from vegasfluid.cli.models import run
 
     run(name, out=out, as_json=as_json)
+
+
+@command("init", REFERENCE)
+def init(
+    out: opts.NewModel = None, as_json: opts.AsJson = False, force: opts.Force = False
+) -> None:
+    """Ask six questions about your network and write a model file."""
+    from vegasfluid.cli.init import run
+
+    run(out, as_json=as_json, force=force)
 
 
 @command("notebooks", REFERENCE)
@@ -374,7 +378,7 @@ def doctor(clear_caches: opts.ClearCaches = False, as_json: opts.AsJson = False)
 def set_help_style(rich: bool) -> None:
     """Show help in coloured boxes if `rich`, or as plain unbroken lines for a pipe."""
     app.rich_markup_mode = "rich" if rich else None
-    width = None if rich else pipe_width()
+    width = None if rich else terminal.pipe_width()
     app.info.context_settings = SETTINGS | {"terminal_width": width}
     for info in app.registered_commands:
         info.epilog = epilog(str(info.name), plain=not rich)
@@ -382,17 +386,12 @@ def set_help_style(rich: bool) -> None:
 
 def run_app(arguments: list[str] | None) -> int:
     """Run the command line `arguments` (None: those of the process); returns the exit status."""
-    escape_unknown_characters()
-    set_help_style(supports_rich_output())
+    terminal.escape_unknown_characters()
+    set_help_style(terminal.supports_rich_output())
     return exit_status(app, sys.argv[1:] if arguments is None else arguments, "vegasfluid")
-
-
-def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning in one line on standard error."""
-    print(f"vegasfluid: Warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line `arguments` (None: those of the process), exit with its status."""
-    warnings.showwarning = show_warning
+    warnings.showwarning = terminal.show_warning
     sys.exit(run_app(arguments))

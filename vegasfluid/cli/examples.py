@@ -24,6 +24,7 @@ def _example(line: str, purpose: str) -> Example:
 
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
+    "init": (_example("init --out office.toml", "Answer six questions about your network."),),
     "models": (
         _example("models", "List the built-in models."),
         _example("models weigle_feng_network2 --out mine.toml", "Start a model of your own."),

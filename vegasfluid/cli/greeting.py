@@ -17,7 +17,8 @@ FIRST_STEPS = (
 )
 """Commands for a first try, with their purposes."""
 FURTHER = (
-    ("vegasfluid models", "list models; start your own"),
+    ("vegasfluid init", "describe your network"),
+    ("vegasfluid models", "list the built-in models"),
     ("vegasfluid doctor", "check the installation"),
     ("vegasfluid --help", "all commands, with examples"),
 )

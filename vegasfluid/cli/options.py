@@ -35,8 +35,10 @@ __all__ = [
     "Metric",
     "MinGainMargin",
     "MinUtilisation",
+    "ModelCopy",
     "ModelName",
     "MultiHost",
+    "NewModel",
     "NoBrowser",
     "Over",
     "Pareto",
@@ -336,6 +338,8 @@ DryRun = Annotated[
 ]
 Yes = Annotated[bool, option("--yes", panel=WORK, help="Allow more than 10 million points.")]
 ToFormat = Annotated[Path | None, written("Also write netCDF (.nc) or a table (.csv).")]
+ModelCopy = Annotated[Path | None, written("Copy the model to a new file.")]
+NewModel = Annotated[Path | None, written("The model file. Default: network.toml.")]
 Force = Annotated[
     bool, option("--force", panel=RESULTS, help="Replace files that vegasfluid did not write.")
 ]

@@ -1,12 +1,14 @@
-"""Whether standard output is a rich terminal, and how wide lines may be in a pipe."""
+"""What the terminal shows: colours, the width of lines in a pipe, escapes, and warnings."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+from typing import Any
 
 __all__ = ["UNLIMITED", "escape_unknown_characters", "pipe_width", "supports_rich_output"]
+__all__ += ["show_warning"]
 
 UNLIMITED = 10_000
 """Line width in columns, so wide that no line of a table is broken in a pipe."""
@@ -32,3 +34,8 @@ def escape_unknown_characters() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning in one line on standard error."""
+    print(f"vegasfluid: Warning: {' '.join(str(message).split())}", file=sys.stderr)

@@ -62,6 +62,7 @@ class NetworkEvaluator:
         comparison: the classes that metrics are about.
         settings: duration, warm-up (s), seeds, progress report.
         measured: packet runs so far, by the network's numbers.
+        stopped: numbers of the networks so far in which no flow delivers a packet.
         seconds: wall time spent in each simulator, s.
     """
 
@@ -69,6 +70,7 @@ class NetworkEvaluator:
     comparison: Comparison
     settings: ResolvedSettings
     measured: dict[Any, Measurement] = field(default_factory=dict)
+    stopped: set[Any] = field(default_factory=set)
     seconds: dict[str, float] = field(default_factory=lambda: {"fluid": 0.0, "packets": 0.0})
 
     def packets(self, network: Network) -> Measurement:
@@ -81,6 +83,20 @@ class NetworkEvaluator:
             self.measured[key] = measure(network, lead, settings.seeds, **times, others=others)
             self.seconds["packets"] += time.perf_counter() - begin
         return self.measured[key]
+
+    def packets_if_any(self, network: Network) -> Measurement | None:
+        """As `packets`; None for a network in which no flow delivers a packet after the warm-up.
+
+        A search meets such networks: Linux's RED can stay shut for good with some thresholds.
+        """
+        key = setting_key(network)
+        if key in self.stopped:
+            return None
+        try:
+            return self.packets(network)
+        except SolveFailed:
+            self.stopped.add(key)
+            return None
 
     def evaluate(self, network: Network) -> EvaluatedNetwork:
         """A fluid run and the packet runs of a network."""
@@ -130,8 +146,12 @@ def influence(
             other = parameter.with_value(network, value)
         except InvalidInput:
             continue
+        measured = evaluator.packets_if_any(other)
+        if measured is None:
+            matters = True
+            continue
         valid.append(value)
-        matters = differ(base, evaluator.packets(other)) or matters
+        matters = differ(base, measured) or matters
     return Influence(matters, has_derivative(fluid, x, index), tuple(valid))
 
 

@@ -67,12 +67,17 @@ class Search(NamedTuple):
         return tuple(settable_values(self.network, self.parameters, x))
 
     def merit(self, values: Values) -> Merit:
-        """Measured merit of values; the worst of all where the network is invalid with them."""
+        """Measured merit of values; the worst of all where the network is invalid with them.
+
+        Also where no flow delivers a packet with them.
+        """
         try:
             network = with_values(self.network, self.parameters, values)
         except InvalidInput:
             return math.inf, math.inf
-        measured = self.evaluator.packets(network)
+        measured = self.evaluator.packets_if_any(network)
+        if measured is None:
+            return math.inf, math.inf
         merit = merit_of(self.program, self.network, measured, np.log(values))
         means = measured.means()
         setting = ", ".join(
