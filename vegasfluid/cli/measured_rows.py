@@ -1,4 +1,4 @@
-"""Rows of a table that compares measured means before and with a recommendation."""
+"""What all recommendations print alike: rows of measured means, and what to know of the runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
-__all__ = ["add_measured_rows"]
+from vegasfluid.cli.output import console
+
+__all__ = ["add_measured_rows", "show_caveats"]
 
 ROWS = (
     ("ratio, fluid model", "fluid", "ratio", "{:.3f}"),
@@ -35,3 +37,17 @@ def add_measured_rows(rows: Table, document: dict[str, Any]) -> None:
         values = (document["before"][block][key], document[block][key])
         if None not in values:
             rows.add_row(name, *(form.format(value * scale) for value in values))
+
+
+def show_caveats(document: dict[str, Any]) -> None:
+    """Print what was assumed, the warnings, and where fluid and packets disagree, line by line.
+
+    `document` is the JSON output of `recommend`.
+    """
+    out = console()
+    for assumption in document["assumed"]:
+        out.print(f"Assumed: {assumption}")
+    for warning in document["warnings"]:
+        out.print(f"Warning: {warning}")
+    for sentence in document["disagreements"]:
+        out.print(f"Engines disagree: {sentence}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.cli.measured_rows import add_measured_rows
+from vegasfluid.cli.measured_rows import add_measured_rows, show_caveats
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries, show_written
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.request import single_class
@@ -282,12 +282,7 @@ def show(model: Model, result: Recommendation) -> None:
         f"{wanted}95 % interval {low:.3f} to {high:.3f} over "
         f"{document['packets']['runs']} runs."
     )
-    for assumption in document["assumed"]:
-        out.print(f"Assumed: {assumption}")
-    for warning in document["warnings"]:
-        out.print(f"Warning: {warning}")
-    for sentence in document["disagreements"]:
-        out.print(f"Engines disagree: {sentence}")
+    show_caveats(document)
     show_further(result)
     show_settings(result)
     if isinstance(result, RobustRecommendation):

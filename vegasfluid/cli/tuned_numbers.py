@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vegasfluid.cli.measured_rows import add_measured_rows
+from vegasfluid.cli.measured_rows import add_measured_rows, show_caveats
 from vegasfluid.cli.next_steps import show_tries
 from vegasfluid.cli.output import console, table
 from vegasfluid.tuning import NumberRecommendation, ShareRatio
@@ -36,12 +36,7 @@ def show_numbers(title: str, result: NumberRecommendation) -> None:
         out.print(f"Constraint: {constraint.text}{is_now}.")
     for note in result.notes:
         out.print(note)
-    for assumption in document["assumed"]:
-        out.print(f"Assumed: {assumption}")
-    for warning in document["warnings"]:
-        out.print(f"Warning: {warning}")
-    for sentence in document["disagreements"]:
-        out.print(f"Engines disagree: {sentence}")
+    show_caveats(document)
     if result.reached:
         out.print("Goal reached.")
     else:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, printable
 from vegasfluid.explore.latest import Overtaken
 from vegasfluid.explore.session import Session
 from vegasfluid.json_values import json_value
@@ -111,7 +111,8 @@ class ExploreServer(ThreadingHTTPServer):
         """Report an error of a request in one line; a browser that leaves is none."""
         error = sys.exception()
         if not isinstance(error, ConnectionError | TimeoutError):
-            print(f"vegasfluid: explore: {type(error).__name__}: {error}", file=sys.stderr)
+            message = printable(f"{type(error).__name__}: {error}")
+            print(f"vegasfluid: explore: {message}", file=sys.stderr)
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -14,10 +14,11 @@ from scipy.special import stdtrit
 from vegasfluid.errors import SolveFailed
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
+from vegasfluid.packet.seeds import ONE_RUN
 from vegasfluid.parallel import parallel_map
 from vegasfluid.trajectory import Recording
 
-__all__ = ["Measurement", "RatioSample", "RatioStatistics", "measure", "summary"]
+__all__ = ["Measurement", "RatioSample", "RatioStatistics", "measure", "summary", "warnings_of"]
 
 CONFIDENCE = 0.95
 """Level of all confidence intervals."""
@@ -228,3 +229,9 @@ def measure(
 
     runs, flows = zip(*parallel_map(run_seed, seeds), strict=True)
     return Measurement(runs, flows)
+
+
+def warnings_of(network: Network, packets: Measurement) -> list[str]:
+    """Sentences on unusual parts of a network, and on its packet runs if they are all equal."""
+    identical = [ONE_RUN.format(len(packets.runs))] if packets.is_one_run else []
+    return [*network.warnings(), *identical]

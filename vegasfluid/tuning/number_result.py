@@ -10,9 +10,8 @@ import numpy as np
 
 from vegasfluid.disagreement import RunMeans, compare
 from vegasfluid.network import Network
-from vegasfluid.packet.seeds import ONE_RUN
 from vegasfluid.tuning.constraints import Constraints
-from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.measurement import Measurement, warnings_of
 from vegasfluid.tuning.objectives import Objective, ShareRatio
 from vegasfluid.tuning.result import FLUID_KEYS
 from vegasfluid.tuning.space_mapping import rates_of_runs
@@ -150,9 +149,7 @@ class NumberRecommendation:
     @property
     def warnings(self) -> list[str]:
         """Sentences on unusual parts of the network, and on packet runs that are all equal."""
-        packets = self.after.packets
-        identical = [ONE_RUN.format(len(packets.runs))] if packets.is_one_run else []
-        return [*self.network.warnings(), *identical]
+        return warnings_of(self.network, self.after.packets)
 
     @property
     def disagreements(self) -> list[str]:

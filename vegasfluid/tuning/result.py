@@ -13,10 +13,9 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.disagreement import RunMeans, compare
 from vegasfluid.network import Network
-from vegasfluid.packet.seeds import ONE_RUN
 from vegasfluid.ranges import Range
 from vegasfluid.tuning.constraints import Constraints
-from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.measurement import Measurement, warnings_of
 from vegasfluid.tuning.objectives import Objective, ShareRatio
 from vegasfluid.tuning.scalar_root import FluidOptimum
 from vegasfluid.tuning.scenarios import Scenario
@@ -131,9 +130,7 @@ class Recommendation:
     @property
     def warnings(self) -> list[str]:
         """Sentences on unusual parts of the network, and on packet runs that are all equal."""
-        packets = self.after.packets
-        identical = [ONE_RUN.format(len(packets.runs))] if packets.is_one_run else []
-        return [*self.network.warnings(), *identical]
+        return warnings_of(self.network, self.after.packets)
 
     @property
     def disagreements(self) -> list[str]:
