@@ -154,7 +154,7 @@ def test_arrow_keys_move_the_point(page):
     check(page)
     assert numbers(page) == (before[0], before[1] + 1)
     for _ in range(4):
-        page.keyboard.press("ArrowRight")  # past beta: it comes along
+        page.keyboard.press("ArrowRight")  # past beta, which rises with alpha
     moved(page)
     check(page)
     assert numbers(page) == (before[0] + 4, max(before[1] + 1, before[0] + 4))

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from vegasfluid.modelfile import ModelFileError, loads
-from vegasfluid.modelfile.line_numbers import MOST_PARSED, line_of
+from vegasfluid.modelfile.line_numbers import MOST_PARSED, lines_of
 
 TEXT = """# a comment
 title = "[not.a.table] = 1"
@@ -34,6 +34,11 @@ deep = 1
 [[lists.of]]
 x = 1
 """
+
+
+def line_of(text, path):
+    (line,) = lines_of(text, [path])
+    return line
 
 
 @pytest.mark.parametrize(
@@ -74,6 +79,15 @@ def test_a_hostile_text_is_given_up():
     assert line_of(text, ("b",)) is None
     assert line_of("c = 1\n" + text, ("c",)) == 1
     assert len(text) > MOST_PARSED / 2
+
+
+def test_a_file_with_many_errors_is_read_once():
+    text = "\n".join(f"unknown_{number} = {number}" for number in range(10_000))
+    with pytest.raises(ModelFileError) as error:
+        loads(text, "a.toml")
+    unknown = [line for line in error.value.lines if "unknown key" in line]
+    assert len(unknown) == 10_000
+    assert unknown[9_999].startswith("a.toml: line 10000: unknown_9999: unknown key")
 
 
 def test_an_error_names_its_line():

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from vegasfluid.errors import InvalidInput, VegasfluidError, printable
 from vegasfluid.limits import short_number
-from vegasfluid.modelfile.line_numbers import line_of
+from vegasfluid.modelfile.line_numbers import lines_of
 from vegasfluid.modelfile.units import key_of, to_file_unit
 from vegasfluid.network import Event, Flows, Network
 from vegasfluid.quantities import unit_of
@@ -202,7 +202,7 @@ def model_file_error(
     errors = error.errors(include_url=False)
     errors.sort(key=lambda entry: entry["type"] != "extra_forbidden")
     places = [(_path(one["loc"]), _reason(one, document, known)) for one in errors]
-    lines = (line_of(text, one["loc"]) for one in errors)
+    lines = lines_of(text, [one["loc"] for one in errors])
     found = ["" if line is None else f"line {line}: " for line in lines]
     messages = (
         f"{name}: {line}{path}: {why}" for line, (path, why) in zip(found, places, strict=True)

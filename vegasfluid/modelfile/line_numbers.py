@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["line_of"]
+__all__ = ["lines_of"]
 
 Path = tuple[str | int, ...]
 
@@ -21,25 +21,23 @@ MOST_PARSED = 300_000
 """Characters that are parsed at most, so that no file takes more than a second."""
 
 
-def line_of(text: str, path: Path) -> int | None:
-    r"""Number of the line, from 1, of the key or table of a text that leads furthest along a path.
+def lines_of(text: str, paths: Iterable[Path]) -> list[int | None]:
+    r"""Numbers of the lines, from 1, of the keys or tables that lead furthest along each path.
 
-    It is None where no part of the path has a line, or where the text is too large to look.
+    A number is None where no part of the path has a line, or where the text is too large to look.
 
     Args:
-        text: valid TOML.
-        path: keys of tables and indices of lists, from the top.
+        text: valid TOML; it is read once for all paths.
+        paths: keys of tables and indices of lists, from the top.
 
-    >>> line_of("a = 1\n[t]\nb = [\n2,\n]\nc = 3", ("t", "c"))
-    6
-    >>> line_of("[t]\na = 1", ("t", "missing"))
-    1
+    >>> lines_of("a = 1\n[t]\nb = [\n2,\n]\nc = 3", [("t", "c"), ("t", "missing"), ("d",)])
+    [6, 2, None]
     """
-    best, found = 0, None
+    known: dict[Path, int] = {}
     for number, place in _places(text):
-        if best < len(place) <= len(path) and place == path[: len(place)]:
-            best, found = len(place), number
-    return found
+        known.setdefault(place, number)
+    prefixes = ((path[:size] for size in range(len(path), 0, -1)) for path in paths)
+    return [next((known[one] for one in each if one in known), None) for each in prefixes]
 
 
 def _places(text: str) -> Iterator[tuple[int, Path]]:
