@@ -85,8 +85,8 @@ class PacketRatio:
 def duration(network: Network) -> float:
     """Duration of a run of a network that gives meaningful averages, s.
 
-    It is 12 sawtooth periods of a Reno flow with a fair window at the slowest link, from 30 s to
-    200 s, and shorter where a million packets pass sooner.
+    It is 12 sawtooth periods of a Reno flow with a fair window at the slowest link, at least 30 s
+    and at most 200 s. It is shorter, but not below 30 s, if a million packets pass sooner.
     """
     link = min(network.links.values(), key=lambda link: float(link.capacity))
     capacity = float(link.capacity)

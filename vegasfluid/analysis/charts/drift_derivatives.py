@@ -21,13 +21,16 @@ __all__ = ["DriftDerivatives", "DropProbResponse", "StateValues", "drift_derivat
 __all__ += ["drop_prob_response", "evaluate", "s", "substitutions"]
 
 NAMES = ("cwnd", "rtt", "base_rtt", "drop_prob", "capacity", "queue", "buffer")
+"""Quantities of the closed forms that a drift or a drop probability may contain."""
 KNOWN = {name: symbol(name) for name in NAMES}
+"""Their SymPy symbols by name."""
 W, R, T, p, C, QUEUE, BUFFER = KNOWN.values()
 """Symbols of NAMES: packets, s, s, a probability, packets/s, packets, packets."""
 s = sp.Symbol("s")
 """Variable of the Laplace transform, 1/s."""
 SAMPLED, ACKS, LOSSES = (sp.Dummy(name, positive=True) for name in ("rtt", "acks", "losses"))
-"""Signals of a sender, kept apart from the equilibrium values until derivatives are taken."""
+"""Signals of a sender (RTT, s; ACKs and losses, 1/s), distinct from equilibrium values until
+derivatives are taken."""
 DIGITS = 30
 """Decimal digits of numbers that replace symbols, twice those of a float."""
 

@@ -124,7 +124,10 @@ def reno_critical_gain(
     lost = drop_prob * cwnd if drop_prob else 0.0
 
     def parts(omega: Any) -> Any:
-        """Terms of the characteristic function at frequency omega / R: without and of feedback."""
+        """The terms of the characteristic function at frequency omega / R.
+
+        The first term is that without feedback, the second that of the feedback.
+        """
         z = 1j * omega
         delay = np.exp(-z)
         window = z + (1 + delay) / cwnd

@@ -25,6 +25,7 @@ from vegasfluid.congestion.vegas import Vegas
 __all__ = ["catalogue"]
 
 LINUX = Vegas(dialect="linux")
+"""The dialect of Vegas whose formulas the catalogue has besides those for every dialect."""
 
 
 @cache

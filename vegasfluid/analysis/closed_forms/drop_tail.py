@@ -50,8 +50,11 @@ DROP_TAIL = quantities(
 """Quantities of the formulas for drop-tail buffers."""
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
+"""Symbols of window (packets), round-trip time and base RTT (s), and drop probability."""
 C, Q, B, D = (symbol(name) for name in ("capacity", "queue", "buffer", "backlog"))
+"""Symbols of capacity (packets/s); queue, buffer and backlog of Vegas (packets)."""
 LOWEST, FILLING = DROP_TAIL["lowest"].symbol, DROP_TAIL["filling"].symbol
+"""Symbols of the queue after a halving (packets), and of buffer over bandwidth-delay product."""
 EXTRA = tuple(DROP_TAIL.items())
 """The quantities above, as a formula's `extra` has them."""
 HOLDS = "one Reno and one Vegas flow, d below B, only Reno loses, Vegas in equilibrium"

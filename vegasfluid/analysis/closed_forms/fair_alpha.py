@@ -50,8 +50,11 @@ __all__ = [
 ]
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
+"""Symbols of window (packets), round-trip time and base RTT (s), and drop probability."""
 C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
+"""Symbols of capacity (packets/s), queue (packets) and number of flows."""
 c, r, ALPHA = (symbol(name) for name in ("loss_constant", "ratio", "alpha"))
+"""Symbols of the constant of windows c / sqrt(p), the ratio of rates, and alpha (packets)."""
 EFFECTIVE = symbol("competitors") + r * symbol("tuned")
 """Number of flows if a Vegas flow counts as `ratio` flows: N_r + r N_v."""
 DERIVED = "derived here from the drifts"

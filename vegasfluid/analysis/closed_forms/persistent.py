@@ -44,8 +44,11 @@ PERSISTENT = quantities(
 """Quantities of the formulas for persistent congestion."""
 
 R, T = symbol("rtt"), symbol("base_rtt")
+"""Symbols of round-trip time and base RTT, s."""
 C, Q, ALPHA = (symbol(name) for name in ("capacity", "queue", "alpha"))
+"""Symbols of capacity (packets/s), queue and alpha (packets)."""
 FALSE, U = (quantity.symbol for quantity in PERSISTENT.values())
+"""Symbols of the queue in a false base RTT (packets), and of the queue over alpha."""
 EXACT_TERMS = 3
 """Number of terms known as algebraic numbers: 1, a root of degree 2 and one of degree 6."""
 
@@ -110,7 +113,7 @@ def exact_term(number: int) -> Expression:
 
 @cache
 def queues_of(number: int) -> tuple[float, ...]:
-    """The queue over alpha before the first Vegas flow joins (0), and after each of `number`."""
+    """The queue over alpha before the first Vegas flow joins (0), then after each of `number`."""
     queues = [0.0]
     for flows in range(1, number + 1):
         before = np.array(queues)

@@ -48,9 +48,13 @@ RED = quantities(("queue_per_min_thresh", "g", "", "change of the queue per chan
 """Quantities of the formulas for RED."""
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
+"""Symbols of window (packets), round-trip time and base RTT (s), and drop probability."""
 C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
+"""Symbols of capacity (packets/s), queue (packets) and number of flows."""
 LOW, HIGH, TOP, L = (symbol(name) for name in ("min_thresh", "max_thresh", "max_drop", "slope"))
+"""Symbols of RED's thresholds (packets), largest drop probability, and slope (1/packets)."""
 c, PHI = symbol("loss_constant"), symbol("loss_factor")
+"""Symbols of the constant of windows c / sqrt(p), and of the factor on the loss rate."""
 RARE = "a queue between the thresholds, windows of c / sqrt(p), 1 - p near 1"
 """Conditions of all formulas for the queue, in words."""
 SOURCE = "Misra, Gong and Towsley 2000, equations 4 and 9; derived here"

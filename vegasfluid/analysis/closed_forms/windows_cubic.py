@@ -36,8 +36,11 @@ CUBIC = quantities(("cubic_c", "C_cubic", "packets/s^3", "scaling factor of CUBI
 """Quantities of the formulas for CUBIC; its beta is 1 - b."""
 
 W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
+"""Symbols of window (packets), round-trip time (s) and drop probability."""
 C, CUT = CUBIC["cubic_c"].symbol, symbol("cut")
+"""Symbols of CUBIC's C (packets/s^3), and of the fraction of the window that a loss takes."""
 K, ELAPSED, SQUARED = sp.symbols("K s m", positive=True)
+"""Symbols of the mean time from a loss to the plateau (s), since the loss (s), and its square."""
 STATE = CubicWindow(W, K, ELAPSED, SQUARED, sp.Integer(0))
 """CUBIC's state after slow start, in symbols."""
 CUBIC_REGION = {W: 1000, R: 0.1, p: 1e-5, C: 0.4, CUT: 0.3, K: 9, ELAPSED: 9, SQUARED: 162}

@@ -55,7 +55,9 @@ HIGHSPEED = quantities(
 """Quantities of the formulas for HighSpeed TCP."""
 
 W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
+"""Symbols of window (packets), round-trip time (s) and drop probability."""
 PHI = symbol("loss_factor")
+"""Symbol of the factor on the loss rate, without unit."""
 OUT_OF_SLOW_START = Window(W, sp.Integer(0))
 """The state of these congestion controls after slow start, in symbols."""
 

@@ -57,8 +57,11 @@ VEGAS = quantities(
 """Quantities of the formulas for Vegas."""
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
+"""Symbols of window (packets), round-trip time and base RTT (s), and drop probability."""
 ALPHA, CUT, PHI = (symbol(name) for name in ("alpha", "cut", "loss_factor"))
+"""Symbols of alpha (packets), the fraction of the window that a loss takes, the loss factor."""
 SOFTNESS, SHARE = (quantity.symbol for quantity in VEGAS.values())
+"""Symbols of the softness (packets), and of the fraction of the saturated window."""
 STATE = VegasWindow(W, sp.Integer(0), T, sp.Integer(0))
 """The state of Vegas after slow start with the correct base RTT, in symbols."""
 HOLDS = "W at least 3, the equilibrium backlog of alpha at most that of beta"

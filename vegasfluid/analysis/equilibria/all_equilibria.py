@@ -34,9 +34,9 @@ from vegasfluid.network import Network
 __all__ = ["STARTS", "Equilibria", "all_equilibria"]
 
 STARTS = 12
-"""Initial queues of a search; chosen, the networks of the tests need fewer."""
+"""Number of initial queues from which a search starts; chosen, the tests' networks need fewer."""
 BUDGET = 10000
-"""Bound on the boxes of queues that a proof examines."""
+"""Largest number of boxes (ranges of all queues) that a proof examines."""
 
 
 @dataclass(frozen=True)

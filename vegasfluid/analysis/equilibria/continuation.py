@@ -44,15 +44,17 @@ FIRST_STEP = 1e-3
 LONGEST_STEP = 1e12
 """Bound on the step of the implicit Euler method, s; with it a step is one of Newton's method."""
 LARGEST_CHANGE = 0.5
-"""A step that changes an unknown by more than this, relative above 1, is rejected."""
+"""A step that changes an unknown x by more than this, relative to 1 + abs(x), is rejected."""
 SMALL_CHANGE = 0.1
-"""After a step that changes no unknown by more than this, the next one is twice as long."""
+"""After a step that changes no unknown x by more than this, relative to 1 + abs(x), the next step
+is twice as long."""
 LARGEST_REVERSAL = 0.5
 """A step that reverses a rate to more than this fraction of its size is rejected."""
 ROUNDING = 1e-8
-"""Rates below this, relative to their unknown above 1, may be rounding errors, 1/s."""
+"""Rates of an unknown x below this, 1/s, relative to 1 + abs(x), may be rounding errors."""
 WINDOW_TOLERANCE = 1e-13
-"""Change in one step, relative above 1, below which a continuation has converged."""
+"""A continuation has converged if a step of more than 1 s changes no unknown x by more than this,
+relative to 1 + abs(x)."""
 
 RUNNING, CONVERGED, DIVERGED = 0, 1, 2
 """Status of a continuation: not finished, at a steady state, or with values not finite."""
@@ -221,7 +223,7 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
     identity = jnp.eye(acceleration.size)
 
     def advance(now: Continuation) -> Continuation:
-        """One implicit Euler step: kept, and the next is longer; or rejected, and it is shorter."""
+        """Attempt an implicit Euler step; after a rejected one the next attempt is shorter."""
         others, step = now.vector[queues:], now.step
         before = linearised(now.local, now.vector, acceleration)
         change = jnp.linalg.solve(identity / step - before.jacobian, before.rate)

@@ -44,7 +44,7 @@ EXACT_IMBALANCE = 1e-12
 LARGEST_IMBALANCE = 1e-9
 """Imbalance up to which a point is an equilibrium where rounding allows no further step."""
 DIFFERENCE_STEP = 1e-6
-"""Change of a queue for the finite difference of its growth: packets, relative above 1."""
+"""Change of a queue q (packets) for the finite difference of its growth, relative to 1 + q."""
 EMPTY_FRACTION = 0.35
 """Fraction of the initial queues of a link that are empty; chosen, as many links have none."""
 SMALL_QUEUE_POWER = 3

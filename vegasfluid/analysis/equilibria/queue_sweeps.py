@@ -27,7 +27,7 @@ __all__ = ["approximate_equilibrium"]
 MAX_SWEEPS = 60
 """Bound on the passes over all queues."""
 QUEUE_TOLERANCE = 1e-10
-"""Change of the queues in one sweep, relative above 1, below which they have converged."""
+"""Queues have converged if a sweep changes none, q packets, by more than this times 1 + q."""
 MAX_ATTEMPTS = 3
 """Bound on the attempts to find the limit of the sweeps by Newton's method."""
 ROUGH_TOLERANCE = 1e-4

@@ -43,7 +43,8 @@ from vegasfluid.network import Network
 __all__ = ["StabilityMap", "stability_map"]
 
 BATCH = 64
-"""Points that are followed at a time: constant, so that one compiled program serves all."""
+"""Number of grid points that one batch solves: constant, so that one compiled program serves
+all."""
 INTERVALS = 12
 """Intervals between the generator's nodes: the rightmost root then has about six digits."""
 LARGEST_RATE = 1e-7
@@ -85,7 +86,7 @@ class FollowedPoints(NamedTuple):
 
 
 NetworkOf = Callable[[Any, Any], Network]
-"""The network with two parameters, which may be traced."""
+"""Returns the network with two numbers, which may be traced, as its two parameters."""
 
 
 @partial(jax.jit, static_argnames=("network_of", "structure", "options"))

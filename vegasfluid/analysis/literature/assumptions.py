@@ -46,9 +46,9 @@ class Assumption:
     name: str
     """Name of the quantity."""
     quantity: Callable[[Path], float]
-    """The quantity on a path."""
+    """Returns the quantity on a path, in the unit of its name in `Path`."""
     limit: Callable[[Path], float]
-    """Its limit on that path."""
+    """Returns the largest valid value of the quantity on a path, in the same unit."""
     why: str
     """What invalidates the formula above the limit."""
 

@@ -33,6 +33,7 @@ Interval = Any
 """An interval (`flint.arb`), or an interval with its slope (`flint.arb_series` of two terms)."""
 
 ZERO, ONE = arb(0), arb(1)
+"""The numbers 0 and 1 as intervals of width 0."""
 SERIES_TERMS = 2
 """Terms of a power series: the value and the slope."""
 MAX_BISECTIONS = 600

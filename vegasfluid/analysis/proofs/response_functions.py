@@ -34,7 +34,8 @@ from vegasfluid.congestion.cubic.ns2 import FRIENDLY_EIGHTHS
 __all__ = ["PowerLaw", "ResponseFunction", "loss_factor", "response_function"]
 
 LARGEST_ROOT = 4
-"""Upper bound of u: at 4 the left side of its equation is at least 64, the right side 27 + 3 v."""
+"""Upper bound of the root u of `plateau_age`: at 4 the left side of the equation is at least 64,
+the right side 27 + 3 v."""
 
 
 class PowerLaw(NamedTuple):

@@ -99,7 +99,7 @@ def exact_double(value: Any) -> float:
 
 
 def decimal_text(value: Any) -> str:
-    """The same text, if it is a decimal number in the form of claims.
+    """A value from a document, unchanged, if it is a decimal number in text, as in claims.
 
     Raises:
         PydanticCustomError: for any other value.
@@ -125,6 +125,7 @@ def constant(expected: str | int) -> BeforeValidator:
 
 
 Double = Annotated[float, BeforeValidator(exact_double)]
+"""A JSON number that a double represents exactly."""
 Decimal = Annotated[str, BeforeValidator(decimal_text)]
 Text = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_TEXT)]
 
