@@ -21,9 +21,10 @@ import numpy as np
 __all__ = ["Merit", "compass_search"]
 
 Merit = tuple[float, float]
-"""How bad a setting is: violation of constraints, which counts more, then the loss."""
+"""How bad a setting is: violation of constraints, then the loss, which decides where these are
+equal; both without unit."""
 Values = tuple[float, ...]
-"""Values of all parameters."""
+"""Values of all parameters, each in the parameter's unit."""
 
 
 def compass_search(
@@ -40,7 +41,7 @@ def compass_search(
 
     Args:
         evaluate: merit of values; called once for each setting.
-        settable: nearest settable values to logarithms; (parameters,).
+        settable: maps logarithms, (parameters,), to the nearest values that systems accept.
         start: values at which the search begins.
         bounds: smallest and largest logarithm of each parameter.
         first_step: first step, in logarithms.

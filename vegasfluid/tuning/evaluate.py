@@ -40,7 +40,7 @@ disciplines and buffers."""
 
 
 def setting_key(network: Network) -> SettingKey:
-    """Cache key of a network: the numbers of its classes and links that a search changes."""
+    """Cache key of a network: the numbers of its classes and links that a search may change."""
     queues = ((link.aqm, link.buffer) for link in network.links.values())
     return (*((flows.law, flows.max_window) for flows in network.flows.values()), *queues)
 

@@ -45,7 +45,7 @@ class Comparison(NamedTuple):
     others: tuple[str, ...]
 
     def numbers(self, network: Network) -> dict[str, float]:
-        """For each class 1 (the lead), 0 (compared with it) or -1 (neither), as `Rates` has it."""
+        """By class name: 1 for the lead, 0 for classes compared with it, -1 for any other."""
         others = self.others or tuple(network.flows)
         return {
             name: 1.0 if name == self.lead else 0.0 if name in others else -1.0
@@ -85,9 +85,9 @@ class NetworkEvaluator:
         return self.measured[key]
 
     def packets_if_any(self, network: Network) -> Measurement | None:
-        """As `packets`; None for a network in which no flow delivers a packet after the warm-up.
+        """Packet runs of a network; None if no flow delivers a packet after the warm-up. Cached.
 
-        A search meets such networks: Linux's RED can stay shut for good with some thresholds.
+        A search meets such networks: with some thresholds Linux's RED drops every packet.
         """
         key = setting_key(network)
         if key in self.stopped:
@@ -156,10 +156,10 @@ def influence(
 
 
 def differ(one: Measurement, other: Measurement) -> bool:
-    """Whether a mean of two measurements with the same seeds differs by more than 1 %.
+    """Whether a mean of two measurements with the same seeds differs significantly.
 
-    And by more than twice the half width of the 95 % interval of the runs' differences, which is
-    0 where nothing is random.
+    It does by more than 1 %, and more than twice the half width of the 95 % interval of the runs'
+    differences (0 where nothing is random).
     """
     for key in COMPARED:
         first, second = (np.array([run[key] for run in runs.runs]) for runs in (one, other))

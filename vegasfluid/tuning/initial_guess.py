@@ -23,7 +23,7 @@ __all__ = ["PROPORTIONAL", "InitialGuess", "guess_alpha", "initial_points"]
 __all__ += ["network_with_others_at_share"]
 
 PROPORTIONAL = 1.0
-"""Slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
+"""Slope d log(ratio) / d log(alpha) below saturation: goodput is in proportion to the backlog."""
 QUEUE_RESTART_FACTOR = 10.0
 """The second initial point of a search over RED's thresholds divides all queues by this."""
 

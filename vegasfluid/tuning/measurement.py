@@ -21,11 +21,11 @@ from vegasfluid.trajectory import Recording
 __all__ = ["Measurement", "RatioSample", "RatioStatistics", "measure", "summary", "warnings_of"]
 
 CONFIDENCE = 0.95
-"""Level of all confidence intervals."""
+"""Level of all confidence intervals, a probability."""
 SMALLEST_RATIO = 1e-12
 """Ratios are clipped to this and its inverse, so that a starved class has a logarithm."""
 SMALLEST_MEAN = 1e-12
-"""Least mean by which a half width is divided, in the unit of the mean."""
+"""Smaller means are raised to this where a half width is divided by one; in the mean's unit."""
 
 
 def summary(
@@ -205,8 +205,8 @@ def measure(
 ) -> Measurement:
     """Run the packet simulator once for each seed, several runs at a time.
 
-    The same seeds give the same start times and random drops whatever the parameters are (common
-    random numbers), so that two measurements differ by the parameters and not by chance.
+    With the same seeds, start times and random drops are the same whatever the parameters are
+    (common random numbers). So two measurements differ by the parameters and not by chance.
 
     Args:
         network: the network to simulate.

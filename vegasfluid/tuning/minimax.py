@@ -46,7 +46,8 @@ ACTIVE = 2
 SCREENING_RUNS = 2
 """Packet runs by which each other scenario is screened."""
 WORSE = 0.05
-"""log(ratio) by which a scenario must be beyond the range of all active ones to join them."""
+"""A scenario becomes active if its log(ratio) is outside the range of all active ones by more than
+this."""
 
 
 def log_alpha(law: Vegas) -> float:
@@ -69,11 +70,11 @@ class ScenarioBound:
     least: float = 0.0
 
     def above(self, packets: Measurement) -> float:
-        """Measured log(ratio / target), minus the least |log(ratio / target)| of any alpha."""
+        """Mean of log(goodput ratio / target ratio) over packet runs, minus `least`."""
         return self._distance(packets) - self.least
 
     def below(self, packets: Measurement) -> float:
-        """Measured log(ratio / target), plus the least |log(ratio / target)| of any alpha."""
+        """Mean of log(goodput ratio / target ratio) over packet runs, plus `least`."""
         return self._distance(packets) + self.least
 
     def _distance(self, packets: Measurement) -> float:

@@ -90,17 +90,17 @@ class NamedParameter:
         """The network with another value, in the unit of the name."""
         return self.parameter.with_value(network, value)
 
-    def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
+    def with_value_in_equations(self, equations: FluidParameters, value: Any) -> FluidParameters:
         """Parameters of the fluid equations with another value, which JAX may trace."""
         number, field = self.parameter.to_internal(value), self.parameter.field
         if self.parameter.part is None:
-            buffer = jnp.asarray(posed.queues.buffer).at[jnp.array(self.indices)].set(number)
-            return posed._replace(queues=posed.queues._replace(buffer=buffer))
+            buffer = jnp.asarray(equations.queues.buffer).at[jnp.array(self.indices)].set(number)
+            return equations._replace(queues=equations.queues._replace(buffer=buffer))
         key = {"law": "laws", "traffic": "traffic", "aqm": "aqm"}[self.parameter.part]
-        holders = list(getattr(posed, key))
+        holders = list(getattr(equations, key))
         for index in self.indices:
             holders[index] = replace(holders[index], **{field: number})
-        return posed._replace(**{key: tuple(holders)})
+        return equations._replace(**{key: tuple(holders)})
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def named_parameters(network: Network, texts: Sequence[str]) -> tuple[Parameter,
 def in_order(network: Network, parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
     """The parameters, with RED's two thresholds of a link as the lower one and their difference.
 
-    So that no values of both break their order.
+    Then no values can put the upper threshold below the lower one.
 
     Raises:
         Unsupported: for both thresholds of a link of several.

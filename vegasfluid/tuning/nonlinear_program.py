@@ -135,9 +135,9 @@ class NonlinearProgram:
         return float(np.log(delay)), np.asarray(slopes.queueing_delay) / delay
 
     def constraint_margin(self, constraint: Constraint, x: Vector) -> tuple[float, Vector]:
-        """Log of the factor between a constrained quantity and its bound, at logarithms x.
+        """Log margin of a constraint at logarithms x of the parameters, and its derivatives by x.
 
-        Negative where the bound is violated. And its derivatives by x.
+        It is the log of the factor between quantity and bound, negative where this is violated.
         """
         if constraint.quantity == "gain_margin":
             assert self.log_gain_margin is not None

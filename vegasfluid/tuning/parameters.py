@@ -159,7 +159,7 @@ class Parameter(Protocol):
         """The network with another value of the parameter."""
         ...
 
-    def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
+    def with_value_in_equations(self, equations: FluidParameters, value: Any) -> FluidParameters:
         """Parameters of the fluid equations with another value, which JAX may trace."""
         ...
 
@@ -201,11 +201,11 @@ class AlphaParameter:
         law = cast(Vegas, network.flows[self.flows].law)
         return network.with_law(self.flows, with_alpha(law, value, self.dead_band))
 
-    def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
+    def with_value_in_equations(self, equations: FluidParameters, value: Any) -> FluidParameters:
         """Parameters of the fluid equations with alpha = value (packets) for the class."""
-        laws = list(posed.laws)
+        laws = list(equations.laws)
         laws[self.index] = with_alpha(cast(Vegas, laws[self.index]), value, self.dead_band)
-        return posed._replace(laws=tuple(laws))
+        return equations._replace(laws=tuple(laws))
 
 
 @dataclass(frozen=True)
@@ -256,13 +256,14 @@ class RedParameter:
         red = self._changed(cast(Red, link.aqm), value)
         return replace(network, links={**network.links, name: replace(link, aqm=red)})
 
-    def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
+    def with_value_in_equations(self, equations: FluidParameters, value: Any) -> FluidParameters:
         """Parameters of the fluid equations with the number set in their RED queues.
 
         In packets, or a probability for max_drop. All queues of RED are changed: only networks of
         one link are tuned so.
         """
-        return posed._replace(aqm=tuple(self._changed(cast(Red, red), value) for red in posed.aqm))
+        queues = (self._changed(cast(Red, red), value) for red in equations.aqm)
+        return equations._replace(aqm=tuple(queues))
 
     def _link_in(self, network: Network) -> str:
         """Name of the link whose queue is meant."""
@@ -353,12 +354,12 @@ def with_values(
 
 
 def with_values_in_equations(
-    posed: FluidParameters, parameters: Sequence[Parameter], values: Any
+    equations: FluidParameters, parameters: Sequence[Parameter], values: Any
 ) -> FluidParameters:
     """Parameters of the fluid equations with each tuned parameter set to its value.
 
     In packets, or a probability for max_drop; JAX may trace the values.
     """
     for index, parameter in enumerate(parameters):
-        posed = parameter.with_value_in_equations(posed, values[index])
-    return posed
+        equations = parameter.with_value_in_equations(equations, values[index])
+    return equations

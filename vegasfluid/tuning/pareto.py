@@ -37,7 +37,7 @@ __all__ = ["Front", "FrontPoint", "pareto_front"]
 DEFAULT_SIZE = 8
 """Default of the largest number of settings on the front."""
 DISTINCT_DELAYS = 1.02
-"""Ratio of the delays of the two ends below which they are one point."""
+"""The front is one point if the delays of its two ends differ by less than this factor."""
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,16 @@ SMALLEST_STEP = 0.03
 LARGEST_STEP = 1.5
 """Largest step of the bracketing, in log(alpha), but for the last."""
 LENGTHEN = 2.0
-"""Least growth of a step over the one before, which did not pass the root."""
+"""After a step that did not pass the root, the next one is at least this many times as long."""
 MAX_STEPS = 12
 """Steps of the bracketing, at most; the last one goes to the end of the range."""
 SMALLEST_SLOPE = 0.05
-"""Least slope d log(ratio) / d log(alpha) by which a step is computed."""
+"""Smaller slopes d log(ratio) / d log(alpha) are raised to this where a step is computed."""
 
 TOLERANCE = 1e-4
 """The search on the fluid model ends where |log(ratio / target)| is below this."""
 OVERREACH = 1.05
-"""Factor by which a step exceeds what the slope asks for, so that it passes the root."""
+"""Length of a step over that of a Newton step with the slope, so that it passes the root."""
 XTOL = 1e-4
 """Tolerance of log(alpha) of Brent's method on the fluid model."""
 REACHED = 0.01
@@ -59,10 +59,10 @@ def bracket_root(
     Args:
         distance_at: the function, such as log(ratio / target) of log(alpha).
         start: first point.
-        slope: of the function there, as a first guess.
-        bounds: of the points.
-        overreach: factor by which a step exceeds what the slope asks for.
-        smooth: whether the slope of two values can be trusted, or is too noisy.
+        slope: first guess of the function's slope there.
+        bounds: smallest and largest point.
+        overreach: length of a step over that of a Newton step with the slope.
+        smooth: whether the slope is updated from the last two values, which then have no noise.
 
     Returns:
         The last two points. They are equal where the first one is a root, or where a bound was

@@ -31,13 +31,14 @@ from vegasfluid.ranges import Range
 __all__ = ["Scenario", "Substitution", "make_scenarios", "range_words", "separating_ranges"]
 
 ALL_CORNERS = 5
-"""Ranges up to which every corner is taken."""
+"""Largest number of ranges with which every corner of the box is a scenario."""
 ROWS = 16
-"""Rows of the smallest array of corners; as many opposite corners come with them."""
+"""Corners in the smaller orthogonal array (a Hadamard matrix); their opposites are added."""
 MAX_RANGES = 31
-"""Ranges, at most: the columns of the larger array."""
+"""Largest number of ranges: the larger orthogonal array has as many columns."""
 INSIDE = 4
-"""Points inside the box: a power of two, after as many of the sequence that has 0 and 1/2."""
+"""Number of scenarios inside the box: the points of a Sobol sequence after the first four, which
+include a corner and the middle."""
 SEPARATING = 0.5
 """A range separates two scenarios if its effect is this fraction of the largest one."""
 WORDS = {
@@ -52,6 +53,7 @@ WORDS = {
 """Plural words for the numbers of each key."""
 
 Kind = Literal["nominal", "corner", "inside"]
+"""Where a scenario is in the box of ranges."""
 Substitution = Callable[[Mapping[str, float]], Network]
 """Returns the network with other numbers, given by name in the units of the names."""
 
@@ -119,7 +121,9 @@ def _number(name: str, given: Range, quantile: float) -> float:
 
 
 def corners(ranges: int) -> Float[np.ndarray, "corners ranges"]:
-    """Corners of a box of `ranges` dimensions, 0 is low, 1 high: all, or an orthogonal part.
+    """Corners of a box of `ranges` dimensions; 0 is the low end of a range, 1 the high one.
+
+    All corners up to five dimensions, otherwise an orthogonal array and its opposite.
 
     >>> len(corners(3)), len(corners(9))
     (8, 32)

@@ -149,10 +149,10 @@ class _SpaceMapping:
         return replace(given, **bounds)
 
     def run(self, *starts: Vector) -> SpaceMappingResult:
-        """Solve on the fluid model, measure on packets, correct, and repeat.
+        """Solve on the fluid model, measure on packets, correct the fluid model, and repeat.
 
-        Until the setting stays or two measurements are no better; `starts` are logarithms,
-        (parameters,).
+        It ends where the setting does not change or two measurements are no better. `starts` are
+        logarithms of the parameters, (parameters,).
         """
         first = values = self.settable(solve_program(self.program, *starts))
         trials: list[_Trial] = []

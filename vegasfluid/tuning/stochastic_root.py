@@ -28,17 +28,18 @@ __all__ = ["CENTRED", "NEAR_ENOUGH", "AlphaSetting", "StochasticRoot", "find_sto
 __all__ += ["retrospective_approximation"]
 
 OVERREACH = 1.5
-"""Factor by which a step exceeds what the slope asks for on packets, to pass the root."""
+"""Length of a step on packets over that of a Newton step with the slope, to pass the root."""
 RESOLUTION = 0.005
 """Relative accuracy of alpha on packets, where it may be any real number."""
 CENTRED = 0.03
-"""However wide the interval, its middle must be this near to the target, in log(ratio)."""
+"""Largest |log(ratio / target)| of a confirmed setting, however wide the confidence interval."""
 NEAR_ENOUGH = math.log(1.1)
-"""Where no interval contains the target, the nearest setting reaches it within this factor."""
+"""Logarithm of the largest factor between ratio and target with which the nearest setting counts
+as reaching it, where no confidence interval contains the target."""
 DEAD_BAND_COST = 0.01
 """A packet of dead band is changed only if log(ratio) comes nearer to the target by this."""
 WIDER = 4
-"""Packets by which a dead band may exceed the usual one."""
+"""Largest excess of a dead band over the usual one, packets."""
 PRECISION = 0.05
 """Runs are added until half of the confidence interval is at most this, in log(ratio)."""
 
@@ -142,9 +143,10 @@ class _StochasticRootFinder:
         return abs(self.root.distance(setting)) + DEAD_BAND_COST * change
 
     def _search_dead_bands(self, alpha: float, bands: range, downwards: bool) -> None:
-        """Measure dead bands of an alpha (packets) by bisection for the target ratio.
+        """Bisect the dead bands `bands` (packets) at an alpha (packets) for the target ratio.
 
-        Only if the last band in the direction brings the ratio to the other side of the target.
+        The ratio grows with the dead band. Nothing but the widest band (`downwards`: the narrowest)
+        is measured if it does not bring the ratio to the other side of the target.
         """
         narrow, wide = bands[0], bands[-1]
         last = narrow if downwards else wide

@@ -249,12 +249,11 @@ def stability_or_reason(state: Equilibrium) -> tuple[Stability | None, str]:
 
 
 def terms_of_alpha(state: Equilibrium, tuned: str) -> dict[str, float]:
-    """Terms that alpha is the sum of in equilibrium, packets, by name.
+    """Terms whose sum is alpha in equilibrium, packets, by name.
 
-    A flow's part of the queue up to RED_min, to PIE's target or to a full buffer (the N-th part
-    where rates are equal), and of the queue above that; the difference of the dialect's estimate
-    from the backlog (its divisor, its rounding, other queues on the path); and what alpha must
-    exceed the estimate by because of losses.
+    Two are a flow's part of the queue, in proportion to its goodput: up to `red_min`, `target` or
+    `buffer` (see `lower_queue`), and above it. `estimate` is the backlog that the dialect estimates
+    minus the true one. `own_losses` is how far alpha must exceed the estimate because of losses.
     """
     network, law = state.network, law_of(state, tuned)
     direction, goodput = network.flows[tuned].direction, state.mean(tuned, "goodput")

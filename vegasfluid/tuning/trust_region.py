@@ -77,8 +77,8 @@ class Step(NamedTuple):
 
     Args:
         move: change of the point; (parameters,).
-        violation: of the linear constraints after it.
-        decrease: of the merit, by the models.
+        violation: sum of the violations of the linearised constraints after the step.
+        decrease: how far the merit falls according to the models.
     """
 
     move: Vector
@@ -153,7 +153,7 @@ def evaluate(function: Differentiable, constraints: Differentiable | None, x: Ve
 
 
 def violation(margins: Float[np.ndarray, " constraints"]) -> float:
-    """Sum of the negative parts of constraint values."""
+    """Sum of the violations: of the negative constraint values, with their sign changed."""
     return float(np.sum(np.maximum(-margins, 0.0)))
 
 

@@ -45,6 +45,7 @@ MAX_SETTINGS = 40
 """Largest number of settings that the search on packets measures, for each tuned number."""
 
 Values = tuple[float, ...]
+"""Values of the tuned numbers, each in the unit that its name ends in."""
 
 
 class Search(NamedTuple):
@@ -63,13 +64,13 @@ class Search(NamedTuple):
     evaluator: NetworkEvaluator
 
     def settable(self, x: Float[np.ndarray, " parameters"]) -> Values:
-        """Settable values nearest to logarithms x of the parameters."""
+        """The values that systems accept nearest to exp(x), each in its parameter's unit."""
         return tuple(settable_values(self.network, self.parameters, x))
 
     def merit(self, values: Values) -> Merit:
-        """Measured merit of values; the worst of all where the network is invalid with them.
+        """Merit (less is better) of `values` from packet runs: violation of constraints, then loss.
 
-        Also where no flow delivers a packet with them.
+        Both are infinite where the network is invalid, or no flow delivers a packet.
         """
         try:
             network = with_values(self.network, self.parameters, values)
@@ -246,20 +247,20 @@ def make_program(
 def given_point(
     network: Network, parameters: Sequence[Parameter]
 ) -> Float[np.ndarray, " parameters"]:
-    """Logarithms of the values in a network, moved into the ranges that are tried."""
+    """Logarithms of the parameters' values in a network, clipped to the ranges that are tried."""
     pairs = [(one.value(network), *one.range(network)) for one in parameters]
     return np.log([min(max(value, low), high) for value, low, high in pairs])
 
 
 def best_network(search: Search, shown: Mapping[Parameter, Influence]) -> Network:
-    """The network with the best values that the fluid model and packets lead to.
+    """The network with the values of least merit that a compass search on packets finds.
 
-    The search on packets begins at the best of what was measured before: values varied alone, and
-    what the corrected fluid model led to.
+    It begins at the best setting measured before: one with a single number varied, or the best
+    according to the corrected fluid model.
 
     Args:
         search: the numbers that matter.
-        shown: what varying each alone showed.
+        shown: by number, whether it has an influence, and its values that were measured.
     """
     network, parameters = search.network, search.parameters
     given = search.settable(given_point(network, parameters))
@@ -284,9 +285,10 @@ def best_network(search: Search, shown: Mapping[Parameter, Influence]) -> Networ
 
 
 def fluid_guess(search: Search, given: Values, best: Values) -> Values:
-    """Values that the fluid model, corrected by packets, leads to from two starts.
+    """Best values according to the fluid model, corrected by packets, in the parameters' units.
 
-    `best` itself where the model cannot be integrated, or leads to values that are no network.
+    The searches start at the values `given` and `best`. `best` itself is returned where the model
+    cannot be integrated, or the values found are invalid.
     """
     starts = [np.log(values) for values in dict.fromkeys((given, best))]
     program, evaluator = search.program, search.evaluator
@@ -309,7 +311,7 @@ def judge(
     Args:
         program: objective and constraints.
         after: the recommended network, evaluated.
-        given: logarithms of the given values where none of the numbers matters; None: some do.
+        given: logarithms of the given values, if none of the numbers has an influence; else None.
     """
     constraints, objective = program.constraints, program.objective
     values = after.packets.means()
