@@ -188,7 +188,7 @@ def on_duplicate_ack(flow: Flow, now: int) -> int:
 def on_ecn_echo(flow: Flow, now: int) -> None:
     """Reduce `flow.cwnd` and `flow.ssthresh` (packets) for an ACK that echoes a mark.
 
-    As for a loss, but outside recovery only, and nothing is sent again (RFC 3168, section 6.1.2).
+    Outside recovery only; nothing is sent again (RFC 3168, section 6.1.2). `now` is not used.
     """
     if flow.in_recovery == 0:
         window = window_after_mark(flow, window_in_use(flow))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vegasfluid.dde.adaptive import Bound, History, Reset, solve, solve_batch
 
 _ADAPTIVE = ("Bound", "History", "Reset", "solve", "solve_batch")
+"""Public names of the adaptive solver, which are imported on first use."""
 
 __all__ = [
     "Bound",

@@ -63,6 +63,7 @@ TINY = 1e-12
 """Keeps quotients finite where no flow is in recovery, or no window grows."""
 
 Masses = Float[Array, "groups cells"]
+"""One number for each cell, mostly the fraction of the group's flows in it, or its rate, 1/s."""
 
 
 class Distribution(NamedTuple):

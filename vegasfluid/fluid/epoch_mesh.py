@@ -37,6 +37,7 @@ AGE_RATIO = 1.1
 """Width of a cell of ages over that of the cell below, where widths grow (chosen)."""
 
 Masses = Float[Array, "groups cells"]
+"""One number for each cell, mostly the fraction of the group's flows in it, or its rate, 1/s."""
 
 
 class EpochMesh(NamedTuple):

@@ -33,6 +33,7 @@ LOWEST = 0.75
 """Lowest edge, packets: the first cell is centred at one packet."""
 
 Masses = Float[Array, "groups cells"]
+"""One number for each cell, mostly the fraction of the group's flows in it, or its rate, 1/s."""
 
 
 class Mesh(NamedTuple):

@@ -41,8 +41,8 @@ LEAST_GROWTH = 1e-12
 LEAST_STRETCH = 1e-3
 """Smallest 1 + d(waiting time)/dt; only interpolation errors make it smaller."""
 DRAIN_RATE = 1.0
-"""Rate, 1/s, at which packets in excess of the buffer drain (chosen); there are some where ACKs
-replace data that leave."""
+"""Rate, 1/s, at which packets in excess of the buffer drain (chosen). A queue exceeds its buffer
+where small ACKs replace data that leave."""
 
 
 class Drops(NamedTuple):

@@ -23,7 +23,7 @@ WINDOW_SPREAD = 0.3
 """Standard deviation of a window over its mean, for additive increase and independent losses
 (chosen after comparison with the packet simulator)."""
 MINIMUM_DEVIATIONS = 2.5
-"""Distance of the smallest of many samples from the mean, in standard deviations (chosen after
+"""Mean minus the smallest of many samples of a queue, in standard deviations (chosen after
 comparison with the packet simulator)."""
 
 

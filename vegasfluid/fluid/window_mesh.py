@@ -19,6 +19,7 @@ from vegasfluid.fluid.shapes import LawState, PerGroup
 __all__ = ["WindowMesh"]
 
 Masses = Float[Array, "groups cells"]
+"""One number for each cell, mostly the fraction of the group's flows in it, or its rate, 1/s."""
 
 
 class WindowMesh(NamedTuple):

@@ -20,6 +20,7 @@ __all__ = ["BOOL", "INDEX", "REAL", "Builder", "Item", "NoLaneKernel", "Unsuppor
 __all__ += ["constant"]
 
 BOOL, INDEX, REAL = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+"""NumPy's types of truth values, of indices and of doubles."""
 TYPES = {
     BOOL: "i1",
     np.dtype(np.int8): "i8",

@@ -204,6 +204,7 @@ class Stored:
 
 
 Value = Small | Stored
+"""An array of the program, in registers or in memory."""
 
 
 def in_registers(shape: Sequence[int]) -> bool:

@@ -51,6 +51,7 @@ class Call(NamedTuple):
 
 
 lanes_p = core.Primitive("lanes")
+"""JAX's operation that calls a lane kernel; its parameter `call` is a `Call`."""
 lanes_p.multiple_results = True
 
 

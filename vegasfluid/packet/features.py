@@ -28,6 +28,7 @@ __all__ = [
 MULTI_HOP = TWO_WAY = REORDERING = JITTER = DELAY_EVENTS = False
 DELAYED_ACKS = SACK_BLOCKS = RACK = ECN = APP_LIMITED = SEND_OVERHEAD = ARRIVAL_BINS = False
 OTHER_RECOVERY = True
+"""Feature flags of the engine as interpreted without `jit`; `Features` describes each."""
 
 
 class Features(NamedTuple):

@@ -26,7 +26,7 @@ __all__ = ["rules"]
 Flow = Any
 
 MILLISECOND = 10**9
-"""ps."""
+"""Picoseconds in a millisecond."""
 TICK = MILLISECOND
 """Period of the kernel's clock, ps: HZ = 1000."""
 SECONDS = 1e-12
@@ -36,15 +36,17 @@ LONGEST_PAUSE = 1000 * MILLISECOND // 32
 FIRST_EPOCH_COUNT = 20
 """Largest number of packets per packet of growth before the first loss: 5 % a round trip."""
 NO_GROWTH = 100
-"""Windows of packets per packet of growth above the target."""
+"""Windows of packets to be acknowledged per packet of growth where the window is above the cubic:
+nearly no growth."""
 FEWEST_PER_PACKET = 2
-"""Smallest number of packets acknowledged per packet of growth: 1.5 times a window a round trip."""
+"""Smallest number of packets acknowledged per packet of growth, so that a window grows to at most
+1.5 times its size in a round trip."""
 HYSTART_WINDOW = 16
 """Window from which HyStart looks for the end of slow start, packets."""
 TRAIN_SPACING = 2 * MILLISECOND
 """Largest spacing of the ACKs of one train, ps."""
 TRAIN_ALLOWANCE = MILLISECOND
-"""Time allowed for bunched ACKs, ps."""
+"""Time added to the smallest RTT in the test of an ACK train, as ACKs may be bunched, ps."""
 DELAY_SAMPLES = 8
 """RTT samples of a round trip from which its smallest is taken."""
 SMALLEST_RISE, LARGEST_RISE = 4 * MILLISECOND, 16 * MILLISECOND
@@ -52,11 +54,14 @@ SMALLEST_RISE, LARGEST_RISE = 4 * MILLISECOND, 16 * MILLISECOND
 SKIPPED = 1000 * MILLISECOND
 """Time after the start of an epoch in which RTT samples are not used, ps."""
 UNKNOWN = 2.0**62
-"""A smallest RTT before the first sample, ps."""
+"""Value of a smallest RTT until the first sample, ps: larger than any RTT."""
 
 
 def begin_epoch(flow: Flow, now: int, acked: int) -> None:
-    """Start an epoch at `now` (ps): a cubic through the present window that ends at `last_max`."""
+    """Start an epoch at `now` (ps): a cubic from the present window to the plateau `last_max`.
+
+    `acked` are the packets that the ACK acknowledges.
+    """
     flow.epoch_start = now
     flow.friendly_acked = float(acked)
     flow.friendly_window = flow.cwnd
@@ -82,7 +87,10 @@ def packets_to_target(flow: Flow, now: int) -> float:
 
 
 def update_count(flow: Flow, now: int, acked: int) -> None:
-    """Update `flow.per_packet`, the packets acknowledged per packet of growth, at `now` (ps)."""
+    """Update `flow.per_packet`, the packets to be acknowledged per packet of growth.
+
+    It is updated for an ACK of `acked` packets at `now` (ps).
+    """
     flow.friendly_acked += acked
     tick = now // TICK * TICK
     if flow.last_cwnd == flow.cwnd and tick - flow.updated_at <= LONGEST_PAUSE:
@@ -142,7 +150,7 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout at `now` (ps), forget the cubic and the RTT; HyStart looks again."""
+    """Reset the cubic, the smallest RTT and HyStart's round after a timeout at `now` (ps)."""
     flow.last_max = flow.last_cwnd = 0.0
     flow.epoch_start = flow.updated_at = 0
     flow.delay_min = UNKNOWN
@@ -152,7 +160,10 @@ def on_restart(flow: Flow, now: int) -> None:
 
 
 def on_flight_start(flow: Flow, now: int) -> None:
-    """Shift the epoch by the pause before a packet that is sent with nothing in flight (ps)."""
+    """Shift the epoch's start by the pause before a packet sent with nothing in flight.
+
+    The packet is sent at `now` (ps).
+    """
     if flow.epoch_start > 0 and flow.last_sent_at >= 0:
         flow.epoch_start = min(flow.epoch_start + now - flow.last_sent_at, now)
 

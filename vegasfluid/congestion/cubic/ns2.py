@@ -40,7 +40,7 @@ FRIENDLY_EIGHTHS = 23
 FRIENDLY_INCREASE = 8 / FRIENDLY_EIGHTHS
 """Growth of the Reno-friendly window, packets per round trip."""
 MILLISECOND = 10**9
-"""ps; the period of ns-2's clock (HZ = 1000)."""
+"""Picoseconds in a millisecond, the period of ns-2's clock (HZ = 1000)."""
 SECOND = 1000
 """Ticks in a second."""
 PAUSE = SECOND // 32
@@ -48,19 +48,19 @@ PAUSE = SECOND // 32
 UNIT = 1024
 """Units of time in a second, and of beta."""
 NO_GROWTH = 100
-"""Windows of ACKs per packet of growth above the target."""
+"""Windows of ACKs per packet of growth where the window is above the cubic: nearly no growth."""
 FIRST_EPOCH_COUNT = 50
 """ACKs per packet of growth before the first loss."""
 MOST_IN_TENTH = 16
 """Largest growth above the plateau, packets in 100 ms."""
 FIRST_RATIO = 32
-"""Packets per ACK before the first ACK, in sixteenths."""
+"""Initial estimate of the packets that an ACK acknowledges, in sixteenths: two."""
 BURST = 3
 """Packets more than those in flight that the window may have after a timeout's recovery."""
 
 
 def begin_epoch(flow: Flow, tick: int) -> None:
-    """Start an epoch at `tick` (ms): a cubic through the present window that ends at `last_max`."""
+    """Start an epoch at `tick` (ms): a cubic from the present window to the plateau `last_max`."""
     flow.epoch_start = tick
     flow.friendly_acks = 1
     flow.friendly_window = flow.cwnd
@@ -160,7 +160,7 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout at `now` (ps), forget the cubic, the smallest RTT and the packets per ACK."""
+    """Reset the cubic, the smallest RTT and the packets per ACK after a timeout at `now` (ps)."""
     flow.last_max = flow.last_cwnd = 0.0
     flow.epoch_start = flow.updated_at = flow.delay_min = flow.had_loss = 0
     flow.per_packet = flow.acks_counted = 0

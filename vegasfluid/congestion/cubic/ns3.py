@@ -29,7 +29,7 @@ __all__ = ["rules"]
 Flow = Any
 
 MILLISECOND = 10**9
-"""ps."""
+"""Picoseconds in a millisecond."""
 SECONDS = 1e-12
 """Seconds per picosecond."""
 NO_EPOCH = -1
@@ -37,7 +37,8 @@ NO_EPOCH = -1
 COUNT_CLAMP = 20
 """Largest number of packets per packet of growth before the first loss (CntClamp)."""
 NO_GROWTH = 100
-"""Windows of packets per packet of growth above the target."""
+"""Windows of packets to be acknowledged per packet of growth where the window is above the cubic:
+nearly no growth."""
 FEWEST_PER_PACKET = 2
 """Smallest number of packets acknowledged per packet of growth."""
 CUBIC_DELTA = 10 * MILLISECOND
@@ -51,11 +52,11 @@ DELAY_SAMPLES = 8
 SMALLEST_RISE, LARGEST_RISE = 4 * MILLISECOND, 1000 * MILLISECOND
 """Bounds of the rise of the RTT that ends slow start, ps (HyStartDelayMin, HyStartDelayMax)."""
 UNKNOWN = 2.0**62
-"""A smallest RTT before the first sample, ps."""
+"""Value of a smallest RTT until the first sample, ps: larger than any RTT."""
 
 
 def begin_epoch(flow: Flow, now: int) -> None:
-    """Start an epoch at `now` (ps): a cubic through the present window that ends at `last_max`."""
+    """Start an epoch at `now` (ps): a cubic from the present window to the plateau `last_max`."""
     flow.epoch_start = now
     flow.friendly_acked = 0.0
     flow.friendly_window = float(int(flow.cwnd))
@@ -132,7 +133,7 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout at `now` (ps), forget the cubic and the RTT; HyStart looks again."""
+    """Reset the cubic, the smallest RTT and HyStart's round after a timeout at `now` (ps)."""
     flow.last_max = flow.origin = flow.plateau = 0.0
     flow.delay_min = UNKNOWN
     flow.slow_start_ended = 0

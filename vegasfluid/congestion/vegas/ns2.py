@@ -32,7 +32,7 @@ SMALLEST_WINDOW = 2.0
 """Smallest window after recovery, packets. (ns-2: 0 after a timeout, and then another timeout.)"""
 
 UNKNOWN = 1e30
-"""A base RTT before the first ACK, ps: larger than any RTT."""
+"""Value of a base RTT until the first ACK, ps: larger than any RTT."""
 
 CHECKED_ACKS = 2
 """New ACKs after a loss at which the age of the oldest packet is checked."""

@@ -30,7 +30,7 @@ __all__ = ["NS3"]
 Flow = Any
 
 NO_SAMPLE = 1e30
-"""A smallest RTT before the first sample, ps: larger than any RTT."""
+"""Value of a smallest RTT until the first sample, ps: larger than any RTT."""
 FEWEST_SAMPLES = 3
 """RTT samples with which a round trip is evaluated; with fewer, the window grows as Reno's."""
 

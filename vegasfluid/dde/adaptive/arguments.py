@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 OWNER = "dde.solve"
+"""The function that error messages name."""
 
 
 class Arguments(eqx.Module):

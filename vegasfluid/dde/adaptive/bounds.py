@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 BoundValue = float | Callable[[PyTree], Any]
+"""A bound in the unit of the component, or a function of the user's `args` that returns it."""
 
 
 class Bound(NamedTuple):

@@ -125,6 +125,6 @@ class History:
         return jnp.tensordot(weights, values, 2)
 
     def _read(self, times: Any, *, ago: bool, derivative: bool) -> Array:
-        """The state or its derivative at times, or lags, of any shape."""
+        """The state y at times of any shape (`ago`: lags); with `derivative`, its slope dy/dt."""
         times = jnp.asarray(times, self.dtype)
         return read_p.bind(times, size=self.size, ago=ago, derivative=derivative)

@@ -18,6 +18,7 @@ from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 __all__ = ["Piece", "Ring", "Track", "chosen", "empty_ring", "horner", "put_rows"]
 
 Index = Int32[Array, "*lags"]
+"""Numbers of rows (pieces of the dense output), counted from t0, or their slots in the ring."""
 
 
 class Piece(NamedTuple):

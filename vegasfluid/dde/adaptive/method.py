@@ -29,6 +29,7 @@ from vegasfluid.errors import InvalidInput, Unsupported
 __all__ = ["Method", "Newton", "method_of"]
 
 Weights = tuple[float, ...]
+"""Weights of the slopes at the stages of a step, or the stages' times as fractions of the step."""
 
 MAX_DEGREE = 8
 """Largest degree that is tried for the dense output (that of Dopri8 is 6)."""

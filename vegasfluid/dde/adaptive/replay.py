@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 frozen = jax.lax.stop_gradient
+"""Returns its argument, a pytree of arrays, as a constant for derivatives."""
 
 
 class StepRow(NamedTuple):

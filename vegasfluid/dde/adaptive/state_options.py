@@ -30,6 +30,7 @@ from vegasfluid.errors import InvalidInput, Unsupported, Words
 __all__ = ["options_of_vector", "selected_bounds"]
 
 OWNER = "dde.solve"
+"""The function that error messages name."""
 SELECTION = "a function of y that selects components, such as lambda y: y['queue']"
 """What `Bound.component` has to be where the state is a pytree."""
 

@@ -21,6 +21,7 @@ from vegasfluid.errors import InvalidInput, Words
 __all__ = ["StateForm", "StructuredHistory", "vector_and_form"]
 
 OWNER = "dde.solve"
+"""The function that error messages name."""
 
 
 @dataclass(frozen=True)

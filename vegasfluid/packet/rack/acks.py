@@ -247,7 +247,7 @@ def undo_partly(sim: Any, f: int, now: int, first: int) -> bool:
         first: the oldest unacknowledged packet before it, which was overtaken.
 
     Returns:
-        Whether retransmissions are in flight, so that it must wait for them and do nothing now.
+        Whether retransmissions are in flight, so that the sender waits for them and does nothing.
     """
     flow = flow_of(sim, f)
     if flow.undo_marker == NOT_SET or not was_spurious(flow, now):

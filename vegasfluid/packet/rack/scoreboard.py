@@ -63,8 +63,9 @@ def advance_rack(flow: Any, slot: Any, seq: int, now: int) -> None:
 
 
 def sent_before(time: int, seq: int, other_time: int, other_seq: int) -> int:
-    """1 if packet `seq`, sent at `time` (ps), was sent before another one; of two sent at the same
-    time, the lower number was. Else 0.
+    """1 if packet `seq`, sent at `time`, was sent before packet `other_seq`, sent at `other_time`.
+
+    Else 0; times are in ps. Of two sent at the same time, the one of lower number was first.
     """
     return int(time < other_time or (time == other_time and seq < other_seq))
 
@@ -192,7 +193,8 @@ def mark_if_lost(flow: Any, slot: Any, seq: int, now: int, window: int) -> int:
         window: reordering window, ps.
 
     Returns:
-        How long it must still be waited for, ps: 0 if it is lost; NOT_SET if it was sent later.
+        Time after which it counts as lost, ps; 0 if it does now; NOT_SET if it was sent after the
+        delivered packet that was sent last.
     """
     if not sent_before(slot.sent_at, seq, flow.rack_sent_at, flow.rack_seq):
         return NOT_SET
@@ -207,7 +209,7 @@ def detect_losses(sim: Any, f: int, now: int) -> int:
     """Mark the packets of flow `f` as lost that were sent long enough before a delivered one.
 
     Returns:
-        How long the last of those sent before it must still be waited for at `now`, ps; or 0.
+        Time after `now` at which all packets sent before it count as lost, ps; 0 if all do now.
     """
     flow = flow_of(sim, f)
     window = reordering_window(flow)

@@ -167,9 +167,9 @@ def resend(sim: Any, f: int, seq: int, now: int) -> None:
 
 
 def expire_timer(sim: Any, f: int, now: int) -> None:
-    """Handle the expiry of the timer of flow `f` at `now` (ps).
+    """Handle the expiry of the timer of flow `f` at `now` (ps), by what the timer waits for.
 
-    The end of the reordering window, a tail loss probe, or a retransmission timeout.
+    It waits for the end of the reordering window, a tail loss probe or a retransmission timeout.
     """
     flow = flow_of(sim, f)
     if flow.timer == REORDERING_TIMER:

@@ -59,7 +59,8 @@ def timeout_after(flow: Any, sent_at: int, now: int) -> int:
 def rearm_timeout(sim: Any, f: int, now: int) -> None:
     """Start the retransmission timer of flow `f` at `now` (ps).
 
-    In place of another timer it ends when it would have, from the oldest packet's transmission.
+    It ends one timeout after `now`. If it replaces another timer, it ends one timeout after the
+    oldest packet was sent. It is stopped if nothing is in flight.
     """
     flow = flow_of(sim, f)
     if flow.una == flow.next_seq:

@@ -78,7 +78,10 @@ def any_resent(sim: Any, f: int) -> bool:
 
 
 def start_undo(flow: Any) -> None:
-    """Remember where a recovery starts, so that its response can be undone."""
+    """Store the oldest packet and the retransmissions in flight at the start of a recovery.
+
+    The recovery can be undone if the retransmissions turn out to be spurious.
+    """
     flow.undo_marker = flow.una
     flow.undo_resent = flow.resent_out if flow.resent_out > 0 else NOT_SET
 
