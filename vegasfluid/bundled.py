@@ -11,6 +11,7 @@ from pathlib import Path
 __all__ = ["bundled_models", "bundled_notebooks", "model_path", "purpose", "question"]
 
 PACKAGE = Path(__file__).parent
+"""Folder of this package."""
 
 
 def bundled_files(folder: str, ending: str) -> Mapping[str, Path]:

@@ -85,7 +85,7 @@ TINIEST, HUGEST = 1e-12, 1e12
 """Smallest (apart from 0) and largest number without a unit: products of several are floats."""
 
 ROUNDING = 1e-9
-"""Part by which a number may be outside its range, for conversions of units."""
+"""Fraction of a limit by which a number may exceed it: conversions of units are rounded."""
 LARGEST_WHOLE = 1_000_000
 """Largest whole number of which error messages print all digits (chosen)."""
 

@@ -61,7 +61,9 @@ __all__ = [
 ]
 
 BITS_PER_MEGABIT = 1e6
+"""Bits in a megabit."""
 BITS_PER_BYTE = 8
+"""Bits in a byte."""
 ETHERNET_PACKET_BYTES = 1500
 """Size of a full Ethernet packet, bytes."""
 

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 Real = smooth.Real
+"""A float, a NumPy or JAX array of any shape, or a SymPy expression."""
 
 ADMIT, EARLY, FORCED, MARK = 0, 1, 2, 3
 """Decisions of an admission rule: admit a packet, drop it at random, drop it because the average

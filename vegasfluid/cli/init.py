@@ -41,7 +41,7 @@ class Question(NamedTuple):
 
 
 def bandwidth_delay(answers: Answers) -> str:
-    """Packets that the path contains without a queue, at least 10."""
+    """Text of the number of packets that the path holds without a queue, at least 10."""
     bits = number(answers["capacity"]) * 1e6 * number(answers["rtt"]) * 1e-3
     return str(max(round(bits / PACKET_BITS), 10))
 
@@ -56,6 +56,7 @@ QUESTIONS = (
         "vegas", "Vegas flows and their system, such as 4 linux or 4 ns2", lambda _: "4 linux"
     ),
 )
+"""All questions, in the order in which they are asked."""
 
 TEMPLATE = """\
 # Written by vegasfluid {version}, init: change what you like; vegasfluid check explains it.
@@ -80,7 +81,7 @@ start_s = {{ spread_s = 1 }}
 law = {{ name = "vegas", dialect = "{dialect}" }}
 """
 ROUND_TRIPS = 1000.0
-"""Length of the run in round-trip times, at least 60 s."""
+"""Simulated time of the new model in round-trip times; it is at least 60 s."""
 RED_THRESHOLDS = (0.2, 0.6)
 """RED's thresholds as fractions of the buffer (chosen; S. Floyd recommends a factor of three
 between them: "RED: discussions of setting parameters", 1997)."""

@@ -109,7 +109,7 @@ def show(document: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
-    """Table of the literature and source code behind each law."""
+    """Table of the literature and source code behind each law; `document` is the JSON output."""
     rows = table("sources", "", texts=[""])
     for title in ("congestion_controls", "vegas_dialects", "queue_disciplines", "traffic_sources"):
         for entry in document[title]:

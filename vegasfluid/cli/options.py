@@ -81,6 +81,7 @@ LARGEST_SEED = 2**32 - 1
 TUNED, GOAL = "Parameters to tune", "Goal and constraints"
 SIMULATORS, ASSUMED, GRID, WORK = "Simulators", "Model assumptions", "Grid", "Computation"
 RESULTS, GENERAL = "Results", "General"
+"""Groups of options on the help pages."""
 
 EngineName = Literal["fluid", "density", "packets"]
 ProcessName = Literal["iid", "periodic", "meanfield"]
@@ -95,7 +96,10 @@ def seed_in_range(seed: int) -> int:
 
 
 def limit_memory(context: typer.Context, gib: float | None) -> float | None:
-    """Limit the memory of runs to `gib` GiB until the command ends; None: no other limit."""
+    """Limit the memory of runs to `gib` GiB until the command ends, and return `gib`.
+
+    None: the usual limit stays.
+    """
     if gib is not None:
         limit = checked_limit(str(context.info_name), "--max-memory", gib)
         context.with_resource(memory_limited(limit))

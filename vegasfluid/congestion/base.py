@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Real = smooth.Real
+"""A float, a NumPy or JAX array of any shape, or a SymPy expression."""
 
 LOSS_PROCESSES = ("iid", "periodic", "meanfield")
 """How losses of a flow are spaced: independently, at equal distances, or only by their mean (every

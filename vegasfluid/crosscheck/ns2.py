@@ -23,7 +23,7 @@ def ns2() -> Reference:
         raise NotInstalled("crosscheck", "--with ns2", "the program ns", "apt-get install ns2")
 
     def run(folder: Path, seed: int) -> str:
-        """Output of the scenario in a folder with a seed."""
+        """Run the scenario in `folder` with ns-2 and a seed; return its output."""
         return run_program([program, "scenario.tcl", str(seed)], folder)
 
     return Reference("ns-2", "ns2", run)

@@ -36,7 +36,7 @@ def ns3() -> Reference:
         raise NotInstalled("crosscheck", "--with ns3", needed, remedy)
 
     def run(folder: Path, seed: int) -> str:
-        """Output of the scenario in a folder with a seed."""
+        """Run the scenario in `folder` with ns-3 and a seed; return its output."""
         return run_program([program, "scenario.py", str(seed)], folder)
 
     return Reference("ns-3", "ns3", run)

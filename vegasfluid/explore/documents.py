@@ -21,6 +21,7 @@ NOMINAL = "Ranges of uncertain parameters are left out: explore uses their nomin
 """Note on a model with ranges."""
 
 Document = dict[str, Any]
+"""Tables of a model file as nested dicts, with numbers in the units of the file."""
 
 
 def document_of_text(text: str) -> Document:

@@ -11,6 +11,7 @@ from typing import TypeVar
 __all__ = ["Overtaken", "Ticket", "Tickets", "Worker"]
 
 Found = TypeVar("Found")
+"""Type of the result of a job."""
 
 MOST_TABS = 64
 """Number of tabs that are remembered; the one that has asked least recently is forgotten."""

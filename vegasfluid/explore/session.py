@@ -33,8 +33,11 @@ from vegasfluid.version import package_version
 __all__ = ["Session"]
 
 Request = Mapping[str, Any]
+"""The JSON object that the page sends."""
 Answer = dict[str, Any]
+"""The JSON object that the page gets, or a part of a long answer."""
 Gone = Callable[[], bool]
+"""Returns whether the page that sent the request is gone."""
 
 
 class Session:

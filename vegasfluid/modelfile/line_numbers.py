@@ -11,8 +11,10 @@ from typing import Any
 __all__ = ["lines_of"]
 
 Path = tuple[str | int, ...]
+"""Keys of tables and indices of lists that lead to a value, from the top of the file."""
 
 PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+"""Regular expression of a key without dots, which may be quoted."""
 KEY = re.compile(rf"\s*({PART}(?:\s*\.\s*{PART})*)\s*=")
 """A key, which may be dotted, up to its equals sign."""
 HEADER = re.compile(rf"\s*(\[\[?)\s*({PART}(?:\s*\.\s*{PART})*)\s*\]")

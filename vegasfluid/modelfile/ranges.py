@@ -119,10 +119,9 @@ def _owners(document: Mapping[str, Any]) -> Iterator[tuple[str, type, Any]]:
 
 
 def _require_round_trips(document: Mapping[str, Any], network: Network, ranges: Ranges) -> None:
-    """Check that the shortest base RTTs are long enough for the longest link delays.
+    """Check that the network is valid with the shortest base RTTs and the longest link delays.
 
-    Also that all numbers at these ends of their ranges are valid together; otherwise raises
-    ValidationError.
+    Raises ValidationError if it is not, as where a base RTT is shorter than the links' delays.
     """
     named = {name: parameter_of(network, name) for name in ranges}
     try:

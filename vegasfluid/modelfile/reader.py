@@ -51,6 +51,7 @@ CHAINED_DOT = re.compile(r"""\.(?=[^.,]*\.)|["']\s*\.""")
 """A dot followed by another one, or after a quote: not the decimal point of a number."""
 
 Document = dict[str, Any]
+"""Tables of a model file as nested dicts, with numbers in the units of the file."""
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -94,7 +94,7 @@ def _ratio(unit: Unit | None, packet_bytes: int) -> Fraction:
 def _as_python_would(number: float, unit: Unit | None, packet_bytes: int) -> float:
     """A number in the file's unit converted to internal units in float arithmetic.
 
-    As the functions `ms` and `mbps` of Python scripts do.
+    The functions `ms` and `mbps`, which Python scripts use, give the same to the last bit.
     """
     if unit is not None and unit.edge == "mbps":
         return mbps(number, packet_bytes)
@@ -152,5 +152,5 @@ def to_file_unit(value: float, unit: Unit | None, packet_bytes: int) -> Decimal:
 
 
 def _plain(number: Decimal) -> Decimal:
-    """The same number without exponent, unless that needs more digits than a float has."""
+    """A number, written without exponent unless that needs more digits than a float has."""
     return Decimal(f"{number:f}") if -6 < number.adjusted() < FLOAT_DIGITS else number

@@ -18,6 +18,7 @@ from vegasfluid.quantities import Unit, unit_of
 __all__ = ["dumps"]
 
 Table = dict[str, Any]
+"""A table of a model file: values by key, in the units of the file."""
 
 
 def dumps(model: Model) -> str:

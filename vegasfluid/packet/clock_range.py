@@ -64,8 +64,8 @@ def largest_event_count(network: Network, until: float) -> float:
 def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:
     """Yield each class with an upper bound on the time from a packet to its ACK, s.
 
-    It is the longest propagation delay before or after any event, with all queues on the path full
-    in both directions, jitter, the random delay of the sender and that of the ACK.
+    It is the longest propagation delay before or after any event, with full queues on the path in
+    both directions. Jitter, the random delay of the sender and that of the ACK are added.
     """
     stages = list(network.stages())
     for name, flows in network.flows.items():
@@ -83,8 +83,9 @@ def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:
 def event_rate(network: Network, name: str) -> float:
     """Upper bound on the packets of a class and the actions of its applications, 1/s.
 
-    A sender that responds to losses sends a window per round trip, at most what its access link
-    carries, and all of them a few times what the links carry; others send what is offered.
+    Senders that respond to losses send a window per round trip, at most what their access links
+    carry. All together send at most a few times what the slowest link carries. Other senders send
+    what their applications offer.
     """
     flows = network.flows[name]
     reliable = flows.law.rules.reliable

@@ -18,7 +18,8 @@ DONE, FAILED = 1, 2
 
 
 SYSTEM_ERRORS = (OSError, MemoryError, EOFError, UnpicklingError)
-"""Errors of the machine: a full disk, too little memory, a damaged file. They pass."""
+"""Errors of the machine: a full disk, too little memory, a damaged file. Another attempt may
+succeed."""
 NO_THREAD = "can't start new thread"
 """Message of the RuntimeError that Python raises if the system allows no further thread."""
 
@@ -102,5 +103,5 @@ def reason_of(error: Exception) -> str:
 
 
 def is_system_error(error: BaseException) -> bool:
-    """Whether an error comes from the machine, not from the model: it may pass."""
+    """Whether an error comes from the machine, not the model, so that a retry may succeed."""
     return isinstance(error, SYSTEM_ERRORS) or NO_THREAD in str(error)

@@ -137,4 +137,5 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 RULE = AdmissionRule(
     decide, state={"drop_prob": 0.0, "old_delay": 0.0, "burst_left": 0, "update_at": 0}
 )
-"""The rule, with the fields of its state; the burst allowance starts with the first update."""
+"""Admission rule of PIE, with initial values of the fields that it keeps in the record; the burst
+allowance starts with the first update."""

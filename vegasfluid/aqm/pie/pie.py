@@ -68,7 +68,10 @@ class PieState(NamedTuple):
 
 
 def above(value: Any, threshold: float) -> Any:
-    """0 below a threshold, 1 above it, and a smooth step around it, `WIDTH` of it wide."""
+    """A smooth step from 0, if `value` is below `threshold` (same unit), to 1, if it is above.
+
+    The step is centred on the threshold; its width is `WIDTH` times the threshold.
+    """
     return smooth.step(value - (1 - WIDTH / 2) * threshold, WIDTH * threshold)
 
 

@@ -27,7 +27,8 @@ from vegasfluid.aqm.red.average import adapt, curve, update_average
 __all__ = ["RULE"]
 
 OUTSIDE = -1.0
-"""Count while the average is not between the thresholds."""
+"""Value of `count` (packets since the last drop) while the average is not between the
+thresholds."""
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:
@@ -61,4 +62,4 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 
 
 RULE = AdmissionRule(decide, state={"threshold": 0.0, "adapted_at": 0})
-"""The rule, with the fields of its state."""
+"""Admission rule of Linux's RED, with initial values of the fields that it keeps in the record."""

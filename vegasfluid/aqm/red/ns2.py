@@ -71,4 +71,4 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 
 
 RULE = AdmissionRule(decide, state={"above": 0, "adapted_at": 0})
-"""The rule, with the fields of its state."""
+"""Admission rule of ns-2's RED, with initial values of the fields that it keeps in the record."""

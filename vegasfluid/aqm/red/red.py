@@ -67,8 +67,8 @@ class Gap(NamedTuple):
     """Mean gap between two drops, (first / p_b + second) / 2 packets, at the probability p_b.
 
     Args:
-        first: share of 1/p_b in twice the gap.
-        second: what does not depend on p_b, packets.
+        first: coefficient of 1/p_b in twice the mean gap, packets.
+        second: term of twice the mean gap that does not depend on p_b, packets.
 
     >>> Gap(3, -1).dropped(0.5), Gap(1, 0).dropped(0.25), Gap(1, 1).dropped(0.25)
     (0.4, 0.5, 0.4)
@@ -85,7 +85,7 @@ class Gap(NamedTuple):
         return 2 * prob / (self.first + self.second * prob)
 
     def elasticity(self, prob: Any) -> Any:
-        """Relative change of the fraction dropped for one of the curve's `prob`, no unit."""
+        """Derivative d log(fraction dropped) / d log(prob), no unit; `prob` is RED's curve p_b."""
         return self.first / (self.first + self.second * prob)
 
 

@@ -235,8 +235,8 @@ class Cubic(EpochCongestionControl):
     def closure(self, process: str) -> tuple[Any, Any]:
         """Two constants of `drift`, from the loss process, beta and `fast_convergence`.
 
-        They are the fraction of the variance of the flows' times since their last loss that counts
-        in the mean slope of the cubic (a pure number), and the growth of W_est, packets per round
+        The first is a fraction: so much of the variance of the flows' times since their last loss
+        counts in the mean slope of the cubic. The second is the growth of W_est, packets per round
         trip.
 
         With b = 1 - beta, a fraction of 1/3 gives the equilibrium (C / b)^(1/4) (R / p)^(3/4) of

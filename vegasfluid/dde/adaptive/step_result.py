@@ -65,9 +65,8 @@ def resolve_step(
     """Decide whether an attempted step advances to its end, ends at an event or is repeated.
 
     `crossings` says which event indicators turned negative in it; `breaks` are the breaking points
-    so far. The result says whether the step is accepted, the time and state where it ends, its
-    event, the breaking points, and the length of the next attempt where an event shortens it (else
-    0).
+    so far. The result has time and state at the step's end, and whether the step is accepted. It
+    has the event, the breaking points, and the length of the next attempt if an event shortens it.
     """
     trial, step, keep, node = (
         attempted.trial,
@@ -126,9 +125,9 @@ def _missed_crossing(
 ) -> Float[Array, " batch"]:
     """Time after a step's start at which an indicator is negative that is not negative at its end.
 
-    An even number of crossings within a step would be missed otherwise. Checked are all indicators
-    of bounds and guards at the middle of the step, each bounded component at its turning point, and
-    whether a component at a bound would leave it at a stage. Shape (batch,), inf where none is.
+    An even number of crossings within a step would be missed otherwise. Indicators are checked at
+    the middle of the step, and bounded components at their turning points. A component at a bound
+    is checked at each stage: it may leave the bound. Shape (batch,), infinite where none is.
 
     Args:
         problem: the batch.

@@ -65,7 +65,7 @@ class LinkQueue:
         self.waiting, self.samples, self.before = 0, 0, (0, 0)
 
     def read(self):
-        """Packets that wait now, and packets sent and dropped since the start."""
+        """Numbers of packets that wait now, and that were sent and dropped since the start."""
         message = struct.pack("=BxxxiIII", socket.AF_UNSPEC, self.index, 0, PARENT, 0)
         header = struct.pack("=IHHII", 16 + len(message), GET_QDISC, REQUEST, 1, 0)
         self.socket.send(header + message)
@@ -78,12 +78,12 @@ class LinkQueue:
         return length, sent, drops
 
     def sample(self):
-        """Count the packets that wait now."""
+        """Add the number of packets that wait now to the sum for the mean queue."""
         self.waiting += self.read()[0]
         self.samples += 1
 
     def begin(self):
-        """The warm-up has ended."""
+        """Store the numbers of packets sent and dropped at the end of the warm-up."""
         self.before = self.read()[1:]
 
     def line(self):
@@ -123,7 +123,7 @@ class Flow:
         selector.register(self.listener, selectors.EVENT_READ, self.accept)
 
     def accept(self):
-        """The connection has arrived at the receiver."""
+        """Accept the connection at the receiver, and read from it from now on."""
         self.selector.unregister(self.listener)
         self.receiver, _ = self.listener.accept()
         self.receiver.setblocking(False)
@@ -142,18 +142,18 @@ class Flow:
         self.selector.register(self.sender, selectors.EVENT_WRITE, self.send)
 
     def send(self):
-        """Fill the sender's socket."""
+        """Write to the sender's socket until its buffer is full."""
         with contextlib.suppress(BlockingIOError):
             while True:
                 self.sender.send(CHUNK)
 
     def receive(self):
-        """Count what has arrived."""
+        """Read what has arrived at the receiver, and count its bytes."""
         with contextlib.suppress(BlockingIOError):
             self.received += self.receiver.recv_into(SPACE, 0, socket.MSG_TRUNC)
 
     def begin(self):
-        """The warm-up has ended."""
+        """Store the number of bytes received at the end of the warm-up."""
         self.before = self.received
 
 
