@@ -174,6 +174,7 @@ def run_on(link: Link, flows: dict[str, Flows], rounds: int) -> Any:
     return simulate_packets(network, until=0.1 * rounds, warmup=0.0, samples=10 * rounds + 1)
 
 
+@pytest.mark.slow
 def test_hosts_side_by_side_open_as_each_does() -> None:
     """In slow start windows double each round trip, from 10 packets or from one.
 

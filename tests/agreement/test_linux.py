@@ -28,6 +28,7 @@ SOLO = [run for run in ROWS if run["tag"] == "nv"]
 JITTER = {(run["meta"]["jit"], run["meta"]["algo"]): run for run in ROWS if run["tag"] == "e3"}
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("run", BOTH, ids=[f"{run['meta']['a']}" for run in BOTH])
 def test_one_reno_and_one_vegas_over_drop_tail(run: dict[str, Any]) -> None:
     ours = np.mean([measured(run, late).goodput for late in LATE], axis=0)
@@ -102,6 +103,7 @@ def test_ordered_jitter_starves_vegas_and_not_reno(rates: dict[tuple[str, str], 
     assert rates["both_ordered", "reno"] > 0.9 * rates["none", "reno"]
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "run",
     LOSS_BASED,
@@ -129,6 +131,7 @@ SHUT: dict[str, Any] = {
 """Six flows that start together over RED with a weight of 1/512, below a token bucket."""
 
 
+@pytest.mark.study
 def test_red_below_a_shaper_stays_shut_as_in_the_kernel() -> None:
     """The first slow starts lift the average above `max`, where it stays, as nothing arrives.
 

@@ -59,14 +59,8 @@ def mean_ratio(name: str) -> float:
     return float(np.mean([measured(name, seed)["ratio"] for seed in SEEDS]))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        pytest.param("a1_b3", marks=pytest.mark.study),
-        "a100_b105",
-        pytest.param("a134_b139", marks=pytest.mark.study),
-    ],
-)
+@pytest.mark.study
+@pytest.mark.parametrize("parameters", ["a1_b3", "a100_b105", "a134_b139"])
 def test_network_2_both_ways(parameters: str) -> None:
     name = f"net2_twoway_{parameters}"
     theirs = [run["ratio"] for other, run in RUNS.items() if other.startswith(name)]
@@ -145,6 +139,7 @@ def started_later(network: Network, seed: int) -> Network:
     return replace(network, flows=changed)
 
 
+@pytest.mark.study
 def test_the_ten_connections_of_la_walrand_and_anantharam() -> None:
     """Their Table 4, the column of Vegas, as ns-2 has it; and the queue at 50 s.
 
@@ -164,6 +159,7 @@ def test_the_ten_connections_of_la_walrand_and_anantharam() -> None:
     assert np.mean([queue[0] for _, queue in ours]) == pytest.approx(np.mean(queues), rel=0.1)
 
 
+@pytest.mark.study
 def test_rerouting_as_la_walrand_and_anantharam_have_it() -> None:
     """Their section 3, with a minimum RTO of 1 s: each flow up to 60 s and from there on."""
     run = RUNS["reroute_s1_rto1s"]

@@ -25,6 +25,7 @@ def test_laws_alone() -> None:
     assert sum(name.startswith("solo.reno") for name in figures.targets) >= 20
 
 
+@pytest.mark.study
 def test_the_equilibrium_of_many_reno_flows_with_red_agrees_with_theory() -> None:
     found = solo.means_of(simulate_fluid(solo.RENO, 100.0, options=solo.BALANCE), 50.0)
     queue, cwnd = solo.reno_over_red(solo.RENO)

@@ -28,6 +28,8 @@ def test_a_point_is_a_network() -> None:
     assert aqm.min_thresh == 3356  # half of network 2's 6711
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_batch_gives_the_results_of_single_runs() -> None:
     model = replace(sweep.base(), duration=20.0, warmup=10.0)
     chosen = [Point(50.0, 0.0, 10, 1.0), Point(200.0, 7.0, 40, 0.5)]

@@ -94,6 +94,7 @@ def three() -> Equilibria:
     return all_equilibria(network, starts=[[150.0, 0.0, 150.0], [0.0, 60.0, 0.0]])
 
 
+@pytest.mark.slow
 def test_the_example_has_exactly_three_equilibria(three: Equilibria) -> None:
     assert three.summary == "3 found, proven to be all"
     assert three.count_is_odd
@@ -117,6 +118,8 @@ def growth(point: Equilibrium) -> float:
     return float(rightmost_roots(linearise(point).closed_loop)[0].real)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
     """By the linear delay system, to which the sign of det(-F') is unknown."""
     first, second, third = (growth(point) for point in three.isolated)
@@ -125,6 +128,7 @@ def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
     assert third > 0.5
 
 
+@pytest.mark.slow
 def test_a_search_does_not_end_at_the_one_that_sweeps_over_the_queues_leave(
     three: Equilibria,
 ) -> None:
@@ -133,6 +137,8 @@ def test_a_search_does_not_end_at_the_one_that_sweeps_over_the_queues_leave(
     assert same_equilibrium(found, three.isolated[1])
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_delay_equations_leave_it_at_the_rate_of_its_rightmost_root(three: Equilibria) -> None:
     """Packets go over two full links to a third: the arrivals there have two delays."""
     point = three.isolated[2]

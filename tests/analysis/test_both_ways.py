@@ -37,6 +37,7 @@ def test_a_run_converges_to_that_equilibrium_while_both_directions_are_equal(poi
     np.testing.assert_allclose(point.values.goodput, acks_and_data, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_their_difference_grows_at_the_rate_of_the_rightmost_root(point) -> None:
     root = stability(point).rightmost_root
     assert root.real > 0

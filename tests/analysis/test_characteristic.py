@@ -123,6 +123,8 @@ def test_friendly_cubic_has_two_states_that_nothing_hears_of():
     assert ratios(point) * (points() + losses) ** 2 == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_jax_and_sympy_agree_for_queues_that_measure_arrivals():
     assert unresponsive().values.drop_prob > 1e-3
     assert ratios(unresponsive()) == pytest.approx(1.0, rel=1e-9)

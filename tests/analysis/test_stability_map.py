@@ -31,6 +31,8 @@ def test_points_of_a_map_are_verdicts():
         assert found.queue[row, column] == pytest.approx(point.values.queue[0], rel=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_set_of_equilibria_has_no_verdict():
     """Vegas alone, over its alpha and the capacity: equilibria are found, but no stability."""
     link = Link(1000.0, 500)

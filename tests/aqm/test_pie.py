@@ -171,6 +171,8 @@ def test_at_equilibrium_the_delay_is_the_target_and_the_window_as_many_marks_as_
     assert prob / (1.85 - prob / 2) == pytest.approx(0.02, rel=1e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_queue_below_the_target_is_an_equilibrium_without_marks() -> None:
     """Two flows with at most 20 packets each fill the path, and 10 ms of queue."""
     base_rtt = 0.03 - SENDING / 1000.0

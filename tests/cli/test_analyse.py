@@ -131,6 +131,7 @@ def test_vegas_alone_is_reported_as_a_set_of_equilibria(capsys, tmp_path):
     assert document["fair_alpha_packets"] is None
 
 
+@pytest.mark.slow
 def test_a_picture(tmp_path):
     picture = tmp_path / "charts.png"
     assert run_app(["analyze", NETWORK_2, "--plot", str(picture)]) == 0  # the other spelling
@@ -155,6 +156,7 @@ def test_errors_are_one_line(given, words, capsys):
     assert len(caught.err.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_ratio_that_no_alpha_reaches(capsys):
     """Vegas answers losses itself: the plateau is sqrt 2 here."""
     assert run_app(["analyse", NETWORK_2, "--ratio", "1.5"]) == 3
@@ -180,6 +182,7 @@ law = { name = "vegas" }
 """
 
 
+@pytest.mark.slow
 def test_if_theory_only_approaches_the_ratio_packets_are_reported(capsys, tmp_path):
     """Of docs/start.md. Linux's Vegas halves at a loss, as Reno does: in theory the ratio nears 1
     and never reaches it. With alpha = 32 a Linux 6.1 kernel gives 0.958 in six runs of 60 s, and
@@ -215,6 +218,7 @@ def test_over_drop_tail_the_sawtooth_and_the_averages_of_the_cycle_are_reported(
     assert any("full buffer of bottleneck" in caveat for caveat in document["caveats"])
 
 
+@pytest.mark.slow
 def test_a_network_without_stable_equilibrium_is_described_by_a_run(capsys, tmp_path, monkeypatch):
     def no_equilibrium(network, options):
         raise SolveFailed("windows and queues come to no rest.")

@@ -83,6 +83,7 @@ def test_a_saved_run_escapes_what_its_file_cannot_hold(tmp_path, run) -> None:
         assert saved.attrs["title"] == "a\\x00b"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../../evil", "a/b", "..", ".", "/evil"])
 def test_a_sweep_over_a_class_with_a_path_for_a_name(name: str, tmp_path, run) -> None:
     text = SMALL.replace("[flows.vegas]", f'[flows."{name}"]')

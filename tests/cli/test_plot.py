@@ -51,6 +51,8 @@ def test_one_run_into_a_file_of_another_format(run, saved, tmp_path):
     refused(run("plot", str(saved[1]), "--metric", "ratio"), "--metric with a trajectory", "sweeps")
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_sweep_is_drawn_with_the_chosen_metric(run, small, tmp_path, drawn):
     store, target = str(tmp_path / "map.zarr"), str(tmp_path / "use.png")
     over = ("--over", "vegas.alpha_packets=1,4", "--until", "6", "--warmup", "2")

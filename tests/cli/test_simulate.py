@@ -231,6 +231,7 @@ def test_each_engine_accepts_each_part_of_a_model_file(run, tmp_path, text, engi
     assert all(of["goodput_packets_per_s"] > 0 for of in document(out)["classes"].values())
 
 
+@pytest.mark.slow
 def test_two_engines_are_printed_and_plotted_together(run, tmp_path):
     path, picture = written(tmp_path, SMALL), tmp_path / "both.svg"
     status, out, err = run(

@@ -145,7 +145,7 @@ TABLE = pytest.mark.parametrize(
         (4.0, 100, 1e-4, 333),
         (4.0, 100, 1e-3, 59),
         (0.4, 100, 1e-5, 1054),
-        (0.04, 100, 1e-5, 593),
+        pytest.param(0.04, 100, 1e-5, 593, marks=pytest.mark.slow),
     ],
 )
 

@@ -27,6 +27,7 @@ def test_the_page_has_the_measured_tables():
     assert [line for line in text.splitlines() if line.startswith("|")] == tables
 
 
+@pytest.mark.slow
 def test_the_condition_of_exponential_growth():
     """Y' = y from 1: a kick at s grows by exp(3 - s) up to 3, by hand."""
     growth = System(

@@ -27,6 +27,8 @@ def parts(client: Client):
     return client.post("plane", document=document, x=ALPHA, y=BETA).lines
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_plane_has_the_numbers_of_a_sweep(parts):
     head, *batches, last = parts
     assert last == {"done": True}

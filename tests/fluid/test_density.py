@@ -230,7 +230,7 @@ def test_its_derivative_is_that_of_central_differences(network) -> None:
 
 @pytest.mark.optimised
 @pytest.mark.parametrize("fast", [True, False])
-@pytest.mark.parametrize("beta", [0.7, 0.8])
+@pytest.mark.parametrize("beta", [0.7, pytest.param(0.8, marks=pytest.mark.slow)])
 def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     """The stationary distribution has the mean window of the process drawn, flow by flow."""
     law, rtt, prob, width = Cubic(beta=beta, fast_convergence=fast, friendly=False), 0.1, 1e-4, 0.05

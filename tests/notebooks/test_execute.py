@@ -122,6 +122,7 @@ def test_a_notebook_runs_in_this_python_and_in_an_empty_folder(tmp_path, monkeyp
     assert [cell.execution_count for cell in copy.cells] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_picture_with_a_bare_axis_is_not_let_through(tmp_path):
     done = run(
         tmp_path,

@@ -106,6 +106,7 @@ def test_two_modules_of_one_name_are_an_error(sources, tmp_path):
         sources.files(tmp_path)
 
 
+@pytest.mark.slow
 def test_it_solves_where_the_whole_is_not_installed(files, tmp_path):
     """The equation y' = -y(t - 1), y = 1 before 0: y(2) = 1 - 2 + 1/2 by the method of steps."""
     for name, text in files.items():

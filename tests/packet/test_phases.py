@@ -51,6 +51,7 @@ def test_senders_wait_up_to_a_packet_time_where_flows_share_drop_tail(
     assert bool(network.assumptions()) == (seconds > 0 and flows["reno"].send_overhead is None)
 
 
+@pytest.mark.slow
 def test_assumptions_are_reported_for_all_flows_that_respond() -> None:
     udp = Flows(1, Unresponsive(), base_rtt=0.05, traffic=Cbr(50.0))
     network = Network(TAIL, {"reno": RENO, "vegas": replace(RENO, law=Vegas()), "udp": udp})

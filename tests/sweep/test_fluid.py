@@ -93,6 +93,8 @@ def deep_sweep(**options) -> Sweep:
     return Sweep(Model(Network(DEEP, flows), 40.0, 20.0), axes, chunk=2, **options)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_longer_steps_once_queues_have_formed_change_little(tmp_path):
     numbers = {}
     for fine in (True, False):

@@ -177,6 +177,7 @@ def test_an_output_of_another_sweep_is_left_alone(model, tmp_path, capsys, witho
     assert files_of(out) == before
 
 
+@pytest.mark.slow
 def test_with_a_local_cluster(model, tmp_path):
     out = tmp_path / "sweep.zarr"
     done = finished([*packets(model, "--out", out, "--workers", 1, "--json")[1:]])

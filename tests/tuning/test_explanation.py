@@ -204,6 +204,7 @@ def test_screen_where_no_alpha_has_the_goal(told, capsys):
     )
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys):
     path = tmp_path / "model.toml"
     path.write_text(office_model())

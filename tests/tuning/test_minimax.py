@@ -139,6 +139,8 @@ def distance(network: Network, alpha: float) -> float:
     return math.log(run.totals_after(WARMUP).goodput_ratio(1) / GOAL)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_batched_distances_are_those_of_single_runs(scenarios, fluids):
     outlook = fluids.at(math.log(4.0))
     assert len(set(outlook.distances)) > 3
@@ -266,6 +268,7 @@ def test_the_worst_cases_balance_on_packets(found):
         assert any(far(network, alpha) > robust.worst for network in corners_first)
 
 
+@pytest.mark.slow
 def test_every_network_is_evaluated(found):
     seen = found.robust.scenarios
     assert [of.scenario.numbers for of in seen] == [

@@ -55,6 +55,7 @@ def test_jains_index_is_raised(searched_model):
     assert 0.8 < found.after.packets.ratio < 1.25
 
 
+@pytest.mark.slow
 def test_a_constraint_has_priority_over_the_ratio(fair, searched_model):
     """Fewer drops than the fair alpha makes: what is fairest with so few is taken, and told."""
     bound = 0.8 * fair.after.packets.means()["drop_share"]
@@ -86,6 +87,7 @@ def test_a_limit_that_nothing_keeps_to(searched_model):
     )
 
 
+@pytest.mark.slow
 def test_a_gain_margin_is_that_of_the_equilibrium(fair):
     """One that is kept changes nothing; the search within one is in `test_constrained`."""
     margin = gain_margin(fair.network)
@@ -119,6 +121,7 @@ def test_the_front_falls_from_fair_to_quick(searched_model):
     assert len({tuple(of.setting.values()) for of in front.points}) == len(front.points)
 
 
+@pytest.mark.slow
 def test_the_front_of_the_command(model, searched_model, tmp_path, capsys):
     picture = tmp_path / "front.png"
     given = ["recommend", model, "--pareto", "--plot", str(picture), "--runs", "3", "--json"]

@@ -195,6 +195,7 @@ def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
     )
 
 
+@pytest.mark.slow
 def test_what_the_command_prints(many, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     status, told = command(MANY, many)

@@ -55,6 +55,7 @@ def offices():
     return recommend(NETWORK, (), **TIMES, runs=6)
 
 
+@pytest.mark.slow
 def test_each_class_has_its_share_on_fresh_runs(offices):
     """Of both classes to Reno alone; by `metrics`, over seeds that the search did not use."""
     assert offices.reached

@@ -91,6 +91,7 @@ def test_a_recommendation_on_fresh_runs(found):
     assert np.mean(logs) == pytest.approx(0.0, abs=0.08)
 
 
+@pytest.mark.slow
 def test_rules_of_one_queue_do_not_apply(found):
     why = explain(found, until=20.0, runs=2).as_json()
     assert why["theory_missing"]

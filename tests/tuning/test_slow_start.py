@@ -104,6 +104,7 @@ def test_a_class_that_starts_late_has_no_start_ratio():
         tune_gamma_of_class(job_of(long_pipe()), long_pipe(start=30.0))
 
 
+@pytest.mark.slow
 def test_the_command_tells_the_start(tmp_path, capsys):
     path = tmp_path / "model.toml"
     path.write_text(office_model(gamma=3))

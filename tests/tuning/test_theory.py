@@ -108,6 +108,8 @@ def over_pie(target: float) -> Network:
     return given.with_law("vegas", Vegas(2, 4, dialect="ns2"))
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_over_pie_a_term_is_the_part_of_the_queue_at_its_target():
     """20 ms are CAPACITY / 50 packets, of which a flow has its share of the goodput."""
     state = equilibrium(over_pie(0.02))
@@ -126,6 +128,7 @@ def test_the_sensitivity_to_pies_target_is_a_difference():
     assert theory.log_ratio_slopes(state, "vegas")["target"] == pytest.approx(slope, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_linux_counts_more_than_what_is_in_the_queue():
     """Its estimate divides by the base RTT, it rests half a packet above alpha, and it halves."""
     law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2

@@ -77,6 +77,8 @@ def test_reno_against_vegas_over_red() -> None:
     assert vegas.violated[0].endswith("above 0: losses reduce windows")
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_vegas_without_losses_sends_alpha_over_the_queueing_delay() -> None:
     """The formula has no whole-packet step, which adds half a packet to alpha."""
     network = Network(

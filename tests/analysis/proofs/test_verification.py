@@ -96,6 +96,7 @@ def test_other_words_are_rejected(small, key, value):
     assert not verify(restated(changed(small, place, value))).valid
 
 
+@pytest.mark.slow
 def test_seeded_falsifications(small):
     """Every number by a millionth: what is accepted is a weaker claim, or binds nowhere."""
     rng = np.random.default_rng(5)

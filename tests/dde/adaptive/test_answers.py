@@ -48,10 +48,10 @@ def test_the_solution_is_within_the_tolerance(system):
         assert error < allowed * rtol
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize("solver", [BOSH3, DOPRI5], ids=names)
-@pytest.mark.parametrize(
-    "system", [LINEAR, DDETST_B1, pytest.param(WALLS, marks=pytest.mark.slow)], ids=names
-)
+@pytest.mark.parametrize("system", [LINEAR, DDETST_B1, WALLS], ids=names)
 def test_other_methods(system, solver):
     family = FEW if system in FEW.systems else None
     for rtol, error in solved_at(system, solver, (1e-4, 1e-6), family):

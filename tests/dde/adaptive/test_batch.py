@@ -121,6 +121,8 @@ def oscillating(t, y, history, rate):
     return -0.5 * history(t - 1.0) * jnp.cos(rate * t)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_vmap_of_solve_is_a_batch():
     """Without events instances step side by side; the starts are chosen."""
     options = {"stepsize_controller": tolerance(1e-5), "history_capacity": 256, "throw": False}

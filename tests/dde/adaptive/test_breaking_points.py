@@ -41,6 +41,8 @@ def sums(most):
     }
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_sums_of_two_lags_are_stepped_on_up_to_the_order():
     """At a sum of k lags derivative k + 1 jumps; Tsit5 notices up to derivative 4.
 
@@ -104,6 +106,8 @@ ENDING = {
 FAMILY = Family(FAR_FROM_ZERO, TURNING, JUMPING, *ENDING.values())
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_breaks_are_stepped_on_to_the_order_that_matters():
     """At the fourth the first four derivatives go on: a method of order 5 need not know.
 

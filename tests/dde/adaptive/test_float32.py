@@ -72,6 +72,8 @@ def test_the_error_does_not_grow_as_the_tolerance_shrinks(errors):
     assert errors[1e-7] < max(errors[3e-7], floor)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_ten_thousand_steps_stay_in_phase():
     """Y' = -a y(t - lag) with a lag = pi/2 is cos(a t).
 

@@ -133,6 +133,8 @@ def filling(t, y, history, rate):
     return jnp.stack([rate * jnp.cos(t) - 0.5, history(t - 0.7)[0]])
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_through_events_and_in_batches():
     """Of q from 0, which is emptied once, and is filled from where rate cos t is 1/2 again."""
     end, late = 7.5, 6.8
@@ -217,7 +219,9 @@ def test_without_the_history_term_it_is_wrong(forward, monkeypatch):
     assert np.abs(reverse / forward - 1).max() > 0.1
 
 
-@pytest.mark.parametrize("step", [1.0, pytest.param(0.5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("step", [1.0, 0.5])
 def test_steps_as_long_as_the_lag(step):
     """Each step ends where the lag passes the step's own start, a breaking point.
 

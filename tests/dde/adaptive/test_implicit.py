@@ -37,6 +37,8 @@ def staircase():
     return run
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize("k", [1e3, 1e4])
 def test_each_lag_of_a_stiff_equation_halves_the_distance(k):
     """On lag n the fast solution is y_n = y_{n-1} / 2 + 1, from y = 0: 2 (1 - 2^-n).

@@ -35,12 +35,14 @@ def oscillation_by(solver):
     return lambda step: np.abs(run(step).ys[:, 0] - np.cos(np.linspace(0.0, 6.0, 61))).max()
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize(
     ("solver", "order"),
     [
-        pytest.param(diffrax.ImplicitEuler, 1, marks=SLOW),
-        pytest.param(diffrax.Kvaerno3, 3, marks=SLOW),
-        pytest.param(diffrax.Kvaerno4, 4, marks=SLOW),
+        (diffrax.ImplicitEuler, 1),
+        (diffrax.Kvaerno3, 3),
+        (diffrax.Kvaerno4, 4),
         (diffrax.Kvaerno5, 5),
     ],
 )
@@ -51,6 +53,8 @@ def test_order(solver, order):
     assert measured > order - 0.25
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_bound_and_event():
     """A stiff relaxation of a queue to t, from below its bound on; the end where it is 3.
 
@@ -124,6 +128,8 @@ def test_newton_failure_is_an_outcome():
     assert solution.result == dde.Outcome.NEWTON_FAILED
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_step_whose_newton_iteration_fails_is_repeated():
     """The first step of 2, as above, is too long for y' = y^2 + 1, whose solution is tan t."""
     solution = dde.solve(

@@ -20,7 +20,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "solver"),
     [
-        (neutral_systems.CONSTANT_LAG, diffrax.Tsit5()),
+        pytest.param(neutral_systems.CONSTANT_LAG, diffrax.Tsit5(), marks=SLOW),
         pytest.param(neutral_systems.CONSTANT_LAG, diffrax.Kvaerno5(), marks=SLOW),
         (neutral_systems.ACCUMULATING, diffrax.Tsit5()),
     ],
@@ -48,6 +48,8 @@ def test_errors_are_within_ten_tolerances(system):
     assert max(errors) < 10
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_jumps_of_the_derivative_return_undiminished():
     """Y'(t) = y'(t - 1) with the past s^2 / 2 jumps at each whole t: a saw-tooth of parabolas.
 

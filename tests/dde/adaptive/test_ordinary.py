@@ -68,6 +68,8 @@ def test_dense_output():
     assert np.isnan(found.evaluate(jnp.array([-1.0, 4.0]))).all()
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_batch():
     args = (jnp.array([0.5, 1.7, 3.0]), jnp.zeros(3))
     found = dde.solve_batch(
@@ -78,6 +80,8 @@ def test_batch():
     np.testing.assert_allclose(found.ys[1], by_diffrax(KVAERNO5).ys[1:-1], rtol=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_stiff_equation_is_solved_by_an_implicit_method():
     """Y' = -1e6 (y - cos t) is cos t but for 1e-6; an explicit method would need 1e6 steps."""
     found = ours(KVAERNO5, y0=jnp.ones(2), rate=0.0, pull=1e6)

@@ -127,6 +127,8 @@ def test_a_method_for_other_equations_is_refused_with_a_remedy():
         dde.solve(by_lag, diffrax.LeapfrogMidpoint(), 0.0, 2.0, None, np.ones(1))
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_reverse_mode_without_its_adjoint_names_it():
     """Forward mode is the default: the derivative of 1 - 2 rate by the rate is there."""
 

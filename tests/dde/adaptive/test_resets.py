@@ -120,6 +120,8 @@ def test_a_dose_is_differentiable_in_its_size_and_time():
         np.testing.assert_allclose(found, [each[row] for each in expected], rtol=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_ball_that_bounces():
     """From height 1 with gravity 2, half of the speed kept: impacts at 1, 2 and 2.5."""
     bounce = dde.Reset(
@@ -306,6 +308,8 @@ def loss(network, adjoint=None):
 NETWORK = eqx.nn.MLP(2, 1, 4, 1, activation=jnp.tanh, key=jax.random.PRNGKey(0))
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_network_in_the_arguments():
     """An equinox module with its activation function gives what its arrays alone do."""
     arrays, static = eqx.partition(NETWORK, eqx.is_array)

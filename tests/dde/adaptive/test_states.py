@@ -40,6 +40,8 @@ def scaled(y):
     return {"pair": Pair(y, (4 * y,)), "matrix": matrix * jnp.asarray(y)[..., None, None]}
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_tree_of_scalars_and_matrices():
     """Reads of one time and of several, saved states, `fn`, dense output, all of y0's form."""
 
@@ -99,6 +101,8 @@ def test_a_number_and_its_batch():
     np.testing.assert_allclose(batch.evaluate(0.25)["a"], [0.975, 1.9, 2.7], atol=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_resets_events_and_guards_get_the_state():
     """It rises to 5 where it trips, decays, and ends at 1 at t = 5 + 5 log 5."""
 
@@ -232,6 +236,8 @@ def test_complex_components_have_no_bounds():
         )
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_neutral_equation_of_a_tree():
     """From y = s before 0 and y' = y'(t - 1) / 2, y' is 1/2 up to t = 1."""
 

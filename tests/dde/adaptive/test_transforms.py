@@ -69,7 +69,9 @@ def closing_over(rate, past, adjoint):
     )[0]
 
 
-@pytest.mark.parametrize("adjoint", [pytest.param(None, marks=pytest.mark.slow), REVERSE])
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("adjoint", [None, REVERSE])
 def test_derivatives_by_closed_over_parameters(adjoint):
     differentiate = jax.jacfwd if adjoint is None else jax.grad
     gradient = differentiate(closing_over, argnums=(0, 1))(RATE, PAST, adjoint)
