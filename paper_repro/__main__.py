@@ -15,11 +15,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from paper_repro.claims import load_paper
+from paper_repro.claims import Verdict, load_paper
 from paper_repro.experiment import Evidence, Experiment
 from paper_repro.report import Chapter, document, runs_of, write_report
+from paper_repro.rules import faults, recorded
 from paper_repro.running import run_jobs
-from paper_repro.verdicts import Verdict, judge
+from paper_repro.verdicts import judge
 from vegasfluid.cli.exit_status import exit_status
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.errors import InvalidInput
@@ -85,6 +86,7 @@ def reproduce(
         report: called with the progress.
     """
     chapter = Chapter(paper, load_paper(FOLDER / paper), runs=list(map(runs_of, experiments)))
+    chapter.rule_faults.extend(faults(chapter.paper, recorded().get(paper, {})))
     results = run_jobs(experiments, workers=workers, report=report)
     evidence = Evidence()
     for experiment in experiments:
@@ -158,14 +160,16 @@ def run(
 def show(chapters: Sequence[Chapter], files: Sequence[Path]) -> None:
     """Print the number of claims by verdict, and the paths of the report."""
     names = [item.value.removeprefix("reproduced ").removesuffix(" reproduced") for item in Verdict]
-    counts = table("paper", *names, "not run")
+    counts = table("paper", *names, "doubted", "not run")
     for chapter in chapters:
-        numbers = [*chapter.counts.values(), len(chapter.not_run)]
+        numbers = [*chapter.counts.values(), chapter.doubted, len(chapter.not_run)]
         counts.add_row(chapter.name, *map(str, numbers))
     console().print(counts)
     for chapter in chapters:
         for name in chapter.unexplained:
             print(f"{chapter.name}: {name}: the verdict and the reason do not match.")
+        for fault in chapter.rule_faults:
+            print(f"{chapter.name}: {fault}.")
     print(f"Report: {' and '.join(map(str, files))}")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from datetime import date
+from enum import Enum
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,11 +14,30 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["Assumption", "Claim", "Expectation", "Measured", "Paper", "load_paper"]
+__all__ = [
+    "Assumption",
+    "Claim",
+    "Expectation",
+    "FormerRule",
+    "Measured",
+    "Paper",
+    "Verdict",
+    "Withdrawn",
+    "load_paper",
+]
 
 Measured = float | Sequence[float]
 """Value of a measure: a number, or a series."""
 Text = Annotated[str, Field(min_length=1)]
+
+
+class Verdict(Enum):
+    """Result of the comparison of a claim with the evidence."""
+
+    REPRODUCED = "reproduced"
+    IN_SHAPE = "reproduced in shape"
+    NOT_REPRODUCED = "not reproduced"
+    CONTRADICTED = "contradicted"
 
 
 class Strict(BaseModel):
@@ -134,7 +155,34 @@ def number_text(value: Measured) -> str:
     return ", ".join(f"{part:.5g}" if abs(part) < 1e5 else f"{part:,.0f}" for part in values)
 
 
-class Claim(Strict):
+class Rule(Strict):
+    """What is measured for a claim, and what must come out."""
+
+    measure: Text
+    """Name of the measure that tests it: an experiment, a dot, and a name in the experiment."""
+    expect: Expectation
+    """Conditions on the measure under which the statement holds."""
+    in_shape: Expectation | None = None
+    """Weaker conditions on trend or order of magnitude, for *reproduced in shape*."""
+
+    @property
+    def experiment(self) -> str:
+        """Name of the experiment that tests the claim."""
+        return self.measure.partition(".")[0]
+
+
+class FormerRule(Rule):
+    """A rule that was replaced after its result had been seen."""
+
+    replaced: date
+    """Day of the change."""
+    why: Text
+    """Reason for the change."""
+    verdict: Verdict
+    """Verdict under this rule."""
+
+
+class Claim(Rule):
     """A testable statement of a paper."""
 
     id: Text
@@ -145,21 +193,12 @@ class Claim(Strict):
     """Number of the figure that shows it, for `--figure`."""
     says: Text
     """The statement, close to the paper's words."""
-    measure: Text
-    """Name of the measure that tests it: an experiment, a dot, and a name in the experiment."""
-    expect: Expectation
-    """Conditions on the measure under which the statement holds."""
     tolerance: Text
     """Reason for the tolerance or the bound."""
-    in_shape: Expectation | None = None
-    """Weaker conditions on trend or order of magnitude, for *reproduced in shape*."""
     reason: Text | None = None
     """Reason why the claim is not reproduced; None for a reproduced claim."""
-
-    @property
-    def experiment(self) -> str:
-        """Name of the experiment that tests the claim."""
-        return self.measure.partition(".")[0]
+    changed: list[FormerRule] = Field(default_factory=list)
+    """Rules by which the claim was judged before, the oldest first."""
 
 
 class Assumption(Strict):
@@ -173,6 +212,17 @@ class Assumption(Strict):
     """Other choices that were run, and their effect."""
 
 
+class Withdrawn(Strict):
+    """A claim that is no longer tested under its name."""
+
+    id: Text
+    """Its name."""
+    day: date
+    """Day of the withdrawal."""
+    why: Text
+    """Reason, with the name of the claim that took its place, if any."""
+
+
 class Paper(Strict):
     """A paper with its claims and missing details."""
 
@@ -183,6 +233,7 @@ class Paper(Strict):
     """Report number, journal or conference, or address."""
     assumptions: list[Assumption] = Field(default_factory=list, alias="assumption")
     claims: list[Claim] = Field(alias="claim")
+    withdrawn: list[Withdrawn] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _check(self) -> Paper:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
-from paper_repro.claims import Paper, number_text
+from paper_repro.claims import FormerRule, Paper, Verdict, number_text
 from paper_repro.experiment import Experiment
-from paper_repro.verdicts import Judged, Verdict
+from paper_repro.verdicts import Judged
 from vegasfluid.version import package_version
 
 __all__ = ["Chapter", "document", "machine", "runs_of", "write_report"]
@@ -67,6 +67,16 @@ def ranges(numbers: Collection[int]) -> str:
     return ", ".join(f"{low}" if low == high else f"{low} to {high}" for low, high in ends)
 
 
+class ChangedRule(NamedTuple):
+    """An earlier rule of a claim."""
+
+    judged: Judged
+    """The claim with its present verdict."""
+    rule: FormerRule
+    verdict: str
+    """Verdict under the earlier rule: of this evidence, or as stated if the measure is gone."""
+
+
 @dataclass
 class Chapter:
     """A paper with the verdicts on its claims."""
@@ -82,6 +92,8 @@ class Chapter:
     """Summaries of the runs of its experiments."""
     figures: dict[str, str] = field(default_factory=dict)
     """Titles of the figures by file, relative to the report."""
+    rule_faults: list[str] = field(default_factory=list)
+    """Claims whose rules are not the recorded ones, in words."""
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -90,8 +102,25 @@ class Chapter:
         return {verdict.value: counter[verdict] for verdict in Verdict}
 
     @property
+    def doubted(self) -> int:
+        """Number of reproduced claims with which a second engine disagrees."""
+        return sum(
+            judged.verdict is Verdict.REPRODUCED and bool(judged.disagreeing)
+            for judged in self.judged
+        )
+
+    @property
+    def changed(self) -> list[ChangedRule]:
+        """Earlier rules of its claims, in the order of the claims."""
+        return [
+            ChangedRule(judged, rule, (now or rule.verdict).value)
+            for judged in self.judged
+            for rule, now in judged.former
+        ]
+
+    @property
     def unexplained(self) -> list[str]:
-        """Names of claims that lack a reason, or are reproduced and have one."""
+        """Names of claims whose reasons and verdicts do not match."""
         return [judged.claim.id for judged in self.judged if not judged.explained]
 
 
@@ -169,6 +198,8 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
     return {
         "title": chapter.paper.title,
         "verdicts": dict(chapter.counts),
+        "reproduced_but_doubted": chapter.doubted,
+        "rule_faults": chapter.rule_faults,
         "not_run": chapter.not_run,
         "figures": list(chapter.figures),
         "runs": {runs.name: runs._asdict() for runs in chapter.runs},
@@ -181,7 +212,18 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
                 "judged_by": judged.source,
                 "found": dict(judged.found),
                 "standard_error": judged.error,
+                "second_engines_disagree": list(judged.disagreeing),
                 "reason": judged.claim.reason,
+                "former_rules": [
+                    {
+                        "replaced": rule.replaced.isoformat(),
+                        "measure": rule.measure,
+                        "expect": rule.expect.text(),
+                        "verdict": (now or rule.verdict).value,
+                        "why": rule.why,
+                    }
+                    for rule, now in judged.former
+                ],
             }
             for judged in chapter.judged
         },

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
-from paper_repro.claims import Claim, Measured
+from paper_repro.claims import Claim, FormerRule, Measured, Rule, Verdict
 from paper_repro.experiment import ARITHMETIC, FLUID, LINUX, NS2, PACKETS, Evidence
 
-__all__ = ["Judged", "Verdict", "judge"]
+__all__ = ["Judged", "judge"]
 
 OURS = (ARITHMETIC, PACKETS, FLUID)
 """Our engines; the first one that has the measure of a claim decides on it."""
 
 STANDARD_ERRORS = 2.0
 """Half the width of the interval for the mean of a second opinion, in standard errors; chosen."""
-
-
-class Verdict(Enum):
-    """Result of the comparison of a claim with the evidence."""
-
-    REPRODUCED = "reproduced"
-    IN_SHAPE = "reproduced in shape"
-    NOT_REPRODUCED = "not reproduced"
-    CONTRADICTED = "contradicted"
 
 
 @dataclass(frozen=True)
@@ -39,12 +29,22 @@ class Judged:
     """Value of the measure by source."""
     error: float | None
     """Standard error of the deciding value; None if it is not a mean over seeds."""
+    disagreeing: tuple[str, ...]
+    """Second engines under which the claim does not hold, whatever the verdict is."""
+    former: tuple[tuple[FormerRule, Verdict | None], ...]
+    """Earlier rules of the claim, with the verdict of the same evidence under each; None: the
+    measure is no longer taken."""
 
     @property
     def explained(self) -> bool:
-        """Whether the claim has a reason if it is not reproduced, and none otherwise."""
+        """Whether the reasons match the verdicts.
+
+        A claim has a reason if it is not reproduced, and none otherwise; the verdict stated for an
+        earlier rule is the one of the evidence.
+        """
         needs_reason = self.verdict is not Verdict.REPRODUCED
-        return needs_reason == (self.claim.reason is not None)
+        stated = all(now in (None, rule.verdict) for rule, now in self.former)
+        return stated and needs_reason == (self.claim.reason is not None)
 
 
 def judge(claim: Claim, evidence: Evidence) -> Judged | None:
@@ -53,49 +53,87 @@ def judge(claim: Claim, evidence: Evidence) -> Judged | None:
     A claim that fails is *contradicted* if all other engines fail it too, or if the paper's own
     arithmetic does; otherwise it is *not reproduced*.
     """
-    found = {
-        source: measures[claim.measure]
-        for source, measures in evidence.found.items()
-        if claim.measure in measures
-    }
-    source = next((name for name in OURS if name in found), None)
+    found = found_for(claim, evidence)
+    source = decisive(found)
     if source is None:
         return None
-    errors = {
-        name: measures[claim.measure]
-        for name, measures in evidence.spread.items()
-        if claim.measure in measures
+    errors = errors_for(claim, evidence)
+    others = second_engines(found, source)
+    former = tuple((rule, former_verdict(rule, evidence)) for rule in claim.changed)
+    return Judged(
+        claim,
+        verdict_of(claim, source, found, errors),
+        source,
+        found,
+        errors.get(source),
+        tuple(name for name in others if fails(claim, found[name], errors.get(name, 0.0))),
+        former,
+    )
+
+
+def found_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
+    """Values of a rule's measure by source."""
+    return {
+        source: measures[rule.measure]
+        for source, measures in evidence.found.items()
+        if rule.measure in measures
     }
-    verdict = verdict_of(claim, source, found, errors)
-    return Judged(claim, verdict, source, found, errors.get(source))
+
+
+def errors_for(rule: Rule, evidence: Evidence) -> dict[str, float]:
+    """Standard errors of a rule's measure by source, where the value is a mean over seeds."""
+    return {
+        source: measures[rule.measure]
+        for source, measures in evidence.spread.items()
+        if rule.measure in measures
+    }
+
+
+def decisive(found: Mapping[str, Measured]) -> str | None:
+    """The first of our engines that has a value."""
+    return next((name for name in OURS if name in found), None)
+
+
+def second_engines(found: Mapping[str, Measured], source: str) -> list[str]:
+    """The engines that have a value, besides the one that decides."""
+    return [name for name in (PACKETS, FLUID, NS2, LINUX) if name in found and name != source]
+
+
+def former_verdict(rule: FormerRule, evidence: Evidence) -> Verdict | None:
+    """Verdict of the evidence under an earlier rule; None if its measure is not in it."""
+    found = found_for(rule, evidence)
+    source = decisive(found)
+    if source is None:
+        return None
+    return verdict_of(rule, source, found, errors_for(rule, evidence))
 
 
 def verdict_of(
-    claim: Claim, source: str, found: Mapping[str, Measured], errors: Mapping[str, float]
+    rule: Rule, source: str, found: Mapping[str, Measured], errors: Mapping[str, float]
 ) -> Verdict:
     """Verdict by the value of the deciding source and, if that fails, by the other sources."""
-    if claim.expect.met(found[source]):
+    if rule.expect.met(found[source]):
         return Verdict.REPRODUCED
-    if claim.in_shape is not None and claim.in_shape.met(found[source]):
+    if rule.in_shape is not None and rule.in_shape.met(found[source]):
         return Verdict.IN_SHAPE
-    others = [name for name in (PACKETS, FLUID, NS2, LINUX) if name in found and name != source]
-    disagree = [name for name in others if fails(claim, found[name], errors.get(name, 0.0))]
-    if source == ARITHMETIC or (others and disagree == others):
+    others = second_engines(found, source)
+    agree = any(not fails(rule, found[name], errors.get(name, 0.0)) for name in others)
+    if source == ARITHMETIC or (others and not agree):
         return Verdict.CONTRADICTED
     return Verdict.NOT_REPRODUCED
 
 
-def fails(claim: Claim, found: Measured, error: float) -> bool:
+def fails(rule: Rule, found: Measured, error: float) -> bool:
     """Whether a value contradicts a claim anywhere within two standard errors.
 
     Args:
-        claim: the claim.
+        rule: the claim's rule.
         found: value of its measure, or a series.
         error: standard error of the value; 0 if it is not a mean.
     """
     if isinstance(found, Sequence):
-        return not claim.expect.met(found)
+        return not rule.expect.met(found)
     low, high = found - STANDARD_ERRORS * error, found + STANDARD_ERRORS * error
-    bounds = (claim.expect.equals, claim.expect.at_least, claim.expect.at_most)
+    bounds = (rule.expect.equals, rule.expect.at_least, rule.expect.at_most)
     inside = [bound for bound in bounds if isinstance(bound, float) and low <= bound <= high]
-    return not any(claim.expect.met(value) for value in (low, found, high, *inside))
+    return not any(rule.expect.met(value) for value in (low, found, high, *inside))

@@ -14,7 +14,7 @@ import paper_repro
 import vegasfluid as vf
 from paper_repro import __main__ as command
 from paper_repro.__main__ import experiments_of, main, papers
-from paper_repro.claims import Claim, Expectation, load_paper
+from paper_repro.claims import Claim, Expectation, Verdict, load_paper
 from paper_repro.experiment import (
     ARITHMETIC,
     FLUID,
@@ -27,7 +27,7 @@ from paper_repro.experiment import (
 )
 from paper_repro.report import Chapter, runs_of, write_report
 from paper_repro.running import run_jobs
-from paper_repro.verdicts import Verdict, judge
+from paper_repro.verdicts import judge
 from vegasfluid import metrics
 from vegasfluid.errors import InvalidInput
 

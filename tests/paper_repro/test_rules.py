@@ -1,0 +1,144 @@
+"""Rules of claims: recorded before their results, changed only in the open, asked of all engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import paper_repro
+from paper_repro import rules
+from paper_repro.__main__ import papers
+from paper_repro.claims import Claim, Expectation, FormerRule, Paper, Rule, Verdict, load_paper
+from paper_repro.experiment import ARITHMETIC, FLUID, NS2, PACKETS, Evidence
+from paper_repro.report import Chapter, write_report
+from paper_repro.verdicts import judge
+
+PAPERS = Path(paper_repro.__file__).parent
+RULE = {"measure": "figure1.it", "expect": {"equals": 10, "within_share": 0.1}}
+FORMER = {
+    "measure": "figure1.old",
+    "expect": {"above": 5},
+    "replaced": "2026-11-23",
+    "why": "five was too easy",
+    "verdict": "reproduced",
+}
+
+
+def a_claim(**changed) -> Claim:
+    given = {"id": "a", "where": "section 1", "says": "it is 10", "tolerance": "read off"}
+    return Claim.model_validate(given | RULE | changed)
+
+
+def a_paper(*claims: Claim, **more) -> Paper:
+    given = {"title": "A", "authors": "N. N.", "year": 1999, "source": "here"}
+    return Paper.model_validate(given | {"claim": list(claims)} | more)
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_every_rule_is_the_recorded_one_or_its_change_is_stated(paper):
+    assert list(rules.faults(load_paper(PAPERS / paper), rules.recorded()[paper])) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"measure": "figure1.other"},
+        {"expect": {"equals": 10, "within_share": 0.11}},
+        {"expect": {"equals": 10, "within": 1}},
+        {"in_shape": {"above": 5}},
+    ],
+)
+def test_any_change_of_measure_or_bound_is_found(changed):
+    records = {"a": rules.digest(a_claim())}
+    assert (
+        list(rules.faults(a_paper(a_claim(says="reworded", tolerance="reworded")), records)) == []
+    )
+    (fault,) = rules.faults(a_paper(a_claim(**changed)), records)
+    assert fault.startswith("a: its rule was changed")
+    former = {**FORMER, **RULE}
+    stated = a_claim(**changed, changed=[former])
+    assert list(rules.faults(a_paper(stated), records)) == []
+
+
+def test_new_and_withdrawn_claims_are_found():
+    (new,) = rules.faults(a_paper(a_claim()), {})
+    assert new.startswith("a: its rule is not recorded")
+    records = {"a": rules.digest(a_claim()), "b": "0" * 16}
+    (gone,) = rules.faults(a_paper(a_claim()), records)
+    assert gone.startswith("b: the claim is gone")
+    entry = {"id": "b", "day": "2026-11-23", "why": "part of a"}
+    assert list(rules.faults(a_paper(a_claim(), withdrawn=[entry]), records)) == []
+
+
+def test_what_is_recorded_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(rules, "RECORDS", tmp_path / "rules.json")
+    assert rules.record({"p": a_paper(a_claim())}) == ["p: a"]
+    before = rules.recorded()
+    other = a_claim(expect={"above": 0})
+    assert rules.record({"p": a_paper(other, a_claim(id="b"))}) == ["p: b"]
+    assert rules.recorded()["p"]["a"] == before["p"]["a"] == rules.digest(a_claim())
+
+
+def test_a_digest_is_that_of_its_json():
+    """By hand: printf '{"expect": {...}, ...}' | sha256sum."""
+    rule = Rule(measure="m.x", expect=Expectation(above=1.0))
+    assert rules.digest(rule) == "5b57ba317f25ac78"
+
+
+@pytest.mark.parametrize(
+    ("found", "disagreeing"),
+    [
+        ({PACKETS: 10.5}, ()),
+        ({PACKETS: 10.5, NS2: 10.9}, ()),
+        ({PACKETS: 10.5, NS2: 30.0}, (NS2,)),
+        ({PACKETS: 10.5, FLUID: 3.0, NS2: 30.0}, (FLUID, NS2)),
+        ({ARITHMETIC: 10.0, PACKETS: 3.0}, (PACKETS,)),
+        ({PACKETS: 10.5, "packets, delays one way": 3.0}, ()),
+    ],
+)
+def test_a_second_engine_is_asked_of_what_is_reproduced_too(found, disagreeing):
+    evidence = Evidence()
+    for name, value in found.items():
+        evidence.note(name, "figure1.it", value)
+    judged = judge(a_claim(), evidence)
+    assert judged.verdict is Verdict.REPRODUCED
+    assert judged.disagreeing == disagreeing
+
+
+@pytest.mark.parametrize(
+    ("old", "stated", "under_it", "explained"),
+    [
+        (6.0, "reproduced", Verdict.REPRODUCED, True),
+        (4.0, "reproduced", Verdict.NOT_REPRODUCED, False),
+        (4.0, "not reproduced", Verdict.NOT_REPRODUCED, True),
+        (None, "not reproduced", None, True),
+    ],
+)
+def test_the_verdict_under_a_former_rule_is_that_of_the_evidence(old, stated, under_it, explained):
+    evidence = Evidence()
+    evidence.note(PACKETS, "figure1.it", 10.0)
+    if old is not None:
+        evidence.note(PACKETS, "figure1.old", old)
+    judged = judge(a_claim(changed=[{**FORMER, "verdict": stated}]), evidence)
+    ((rule, verdict),) = judged.former
+    assert isinstance(rule, FormerRule)
+    assert verdict is under_it
+    assert judged.explained is explained
+
+
+def test_the_report_shows_doubts_and_changed_rules(tmp_path):
+    evidence = Evidence()
+    evidence.note(PACKETS, "figure1.it", 10.0)
+    evidence.note(NS2, "figure1.it", 30.0)
+    claim = a_claim(changed=[{**FORMER, "verdict": "not reproduced"}])
+    chapter = Chapter("a_paper", a_paper(claim), [judge(claim, evidence)])
+    chapter.rule_faults.append("b: its rule is not recorded")
+    text = write_report(tmp_path, [chapter], "python -m paper_repro")[0].read_text()
+    assert "**reproduced**, but not by ns-2 |" in text
+    assert "| [A](#a_paper) | 1 | 1 | 0 | 0 | 0 | 1 |" in text
+    changed = (
+        "| `a` | 2026-11-23 | `figure1.old` | > 5 | not reproduced | reproduced | five was too"
+    )
+    assert changed in text
+    assert "- **b: its rule is not recorded**" in text
