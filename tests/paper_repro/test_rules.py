@@ -1,4 +1,4 @@
-"""Rules of claims: recorded before their results, changed only in the open, asked of all engines."""
+"""Rules of claims: recorded before results, changed only in the open, asked of all engines."""
 
 from __future__ import annotations
 
