@@ -3,6 +3,7 @@ from . import export as export
 from . import fluid as fluid
 from . import metrics as metrics
 from . import modelfile as modelfile
+from . import observe as observe
 from . import plot as plot
 from .analysis import analyse as analyse
 from .analysis import equilibrium as equilibrium

@@ -32,6 +32,7 @@ MODULES = (
     "vegasfluid.sweep",
     "vegasfluid.export",
     "vegasfluid.crosscheck",
+    "vegasfluid.observe",
     "vegasfluid.metrics",
     "vegasfluid.burstiness",
     "vegasfluid.dde",

@@ -1,0 +1,3 @@
+"""Readers of measurements, one file for each format."""
+
+__all__: list[str] = []

@@ -1,0 +1,63 @@
+"""Lines of text files with measurements, and numbers in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from vegasfluid.observe.errors import MeasurementFileError
+
+__all__ = ["finite", "numbered_lines", "text_of"]
+
+LARGEST = 1e18
+"""Largest number that a sample may have: counters of bytes, times in nanoseconds."""
+LARGEST_DOCUMENT = 1 << 30
+"""Size above which a JSON file is refused, bytes: it is read as a whole."""
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a text file with their numbers from 1, without line ends and NUL characters.
+
+    Args:
+        path: the file; bytes that are not UTF-8 become replacement characters.
+    """
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            yield number, line.rstrip("\r\n").replace("\0", "")
+
+
+def text_of(path: Path) -> str:
+    """Text of a whole file.
+
+    Args:
+        path: the file; bytes that are not UTF-8 become replacement characters.
+
+    Raises:
+        MeasurementFileError: for a file above 1 GiB.
+    """
+    if path.stat().st_size > LARGEST_DOCUMENT:
+        raise MeasurementFileError(str(path), "", "a JSON file must have at most 1 GiB")
+    return path.read_text(encoding="utf-8-sig", errors="replace")
+
+
+def finite(text: object) -> float:
+    """A number from text or JSON.
+
+    Args:
+        text: the number, or its text.
+
+    Raises:
+        ValueError: for anything else, for values that are not finite, and above 1e18.
+
+    >>> finite("12.5")
+    12.5
+    """
+    if isinstance(text, bool) or not isinstance(text, int | float | str):
+        raise ValueError(f"{type(text).__name__} is no number")
+    if isinstance(text, str) and "_" in text:
+        raise ValueError("an underscore is no part of a number")
+    value = float(text)
+    if not math.isfinite(value) or abs(value) > LARGEST:
+        raise ValueError("not finite")
+    return value
