@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class SampleColumns:
         for name, column in self.columns.items():
             column.append(values.get(name, np.nan))
 
-    def arrays(self, start: float = 0.0) -> dict[str, np.ndarray]:
+    def arrays(self, start: float = 0.0) -> dict[str, Any]:
         """The series by the name of the field, with `time_s`; those that are all NaN are left out.
 
         Args:

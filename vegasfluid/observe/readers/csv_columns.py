@@ -47,7 +47,7 @@ QUANTITIES = {
 """Names of each quantity in headers."""
 NAMES = {name: quantity for quantity, names in QUANTITIES.items() for name in names.split()}
 """Quantity by a name in a header."""
-UNITS = dict.fromkeys(("time", "rtt", "min_rtt"), SECONDS)
+UNITS: dict[str, dict[str, float]] = dict.fromkeys(("time", "rtt", "min_rtt"), SECONDS)
 UNITS |= dict.fromkeys(("window", "acked", "sent", "in_flight"), BYTES | PACKETS)
 UNITS |= dict.fromkeys(("segment", "backlog", "bytes"), BYTES)
 UNITS |= dict.fromkeys(("retransmitted", "dropped", "marked", "packets"), PACKETS)
