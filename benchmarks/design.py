@@ -129,7 +129,7 @@ class Point(NamedTuple):
     share: float
     alpha: float
     dead_band: float
-    room: float
+    queue_size: float
     reach: float
     max_drop: float
     averaging: float
@@ -161,7 +161,7 @@ class Queue(NamedTuple):
 
     law: QueueDiscipline
     buffer: float
-    resting: float
+    equilibrium: float
 
 
 @cache
@@ -189,15 +189,15 @@ def needed_drops(window: float) -> float:
     return 1 / (1 + window**2 / 1.5)
 
 
-def drop_tail(room: float, pipe: float, flows: int) -> Queue:
+def drop_tail(queue_size: float, pipe: float, flows: int) -> Queue:
     """Return drop-tail with a buffer of 0.3 to 2 bandwidth-delay products; half is the queue."""
-    buffer = round(max(20.0, 3.0 * flows, between(room, 0.3, 2.0) * pipe))
+    buffer = round(max(20.0, 3.0 * flows, between(queue_size, 0.3, 2.0) * pipe))
     return Queue(DropTail(), buffer, buffer / 2)
 
 
-def thresholds(room: float, reach: float, pipe: float, flows: int) -> tuple[float, float]:
+def thresholds(queue_size: float, reach: float, pipe: float, flows: int) -> tuple[float, float]:
     """Return RED's thresholds, packets: `low` relative to the path, `high` 2 to 4 times that."""
-    low = max(10.0, 2.0 * flows, between(room, 0.2, 1.0) * pipe)
+    low = max(10.0, 2.0 * flows, between(queue_size, 0.2, 1.0) * pipe)
     return low, between(reach, 2.0, 4.0) * low
 
 
@@ -213,7 +213,7 @@ def own_count(share: float, flows: int) -> int:
 
 def red(point: Point, pipe: float, flows: int) -> Queue:
     """Return RED, and the queue at which it drops what Reno needs for an equal share, packets."""
-    low, high = thresholds(point.room, point.reach, pipe, flows)
+    low, high = thresholds(point.queue_size, point.reach, pipe, flows)
     wait, needed = point.wait < 0.5, needed_drops((pipe + high) / flows)
     on_curve = 3 * needed / (2 + needed) if wait else needed / 2
     law = Red(
@@ -262,8 +262,8 @@ def case_of(point: Point) -> Case:
     capacity = mbps(megabits, PACKET_BYTES)
     pipe = capacity * rtt
     flows = round(between(point.flows, 2, min(200, max(10, pipe))))
-    queue = drop_tail(point.room, pipe, flows) if tail else red(point, pipe, flows)
-    window, trip = (pipe + queue.resting) / flows, (pipe + queue.resting) / capacity
+    queue = drop_tail(point.queue_size, pipe, flows) if tail else red(point, pipe, flows)
+    window, trip = (pipe + queue.equilibrium) / flows, (pipe + queue.equilibrium) / capacity
     recovery = "sack" if cubic or point.recovery < 0.5 else "newreno"
     competitor = Cubic(recovery=recovery) if cubic else Reno(recovery=recovery)
     common = Flows(
@@ -275,7 +275,7 @@ def case_of(point: Point) -> Case:
         send_overhead=1 / capacity if tail else 0.0,
         host="textbook",  # one kind of host, so that only the congestion controls differ
     )
-    tuned = vegas(point, dialect, queue.resting / flows, trip / rtt)
+    tuned = vegas(point, dialect, queue.equilibrium / flows, trip / rtt)
     full_time = ROUNDS * window * trip
     until = max(full_time, SHORTEST, FEWEST_PACKETS / capacity)
     until = min(until, LONGEST, MOST_PACKETS / capacity)

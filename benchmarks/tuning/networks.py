@@ -55,7 +55,7 @@ class Point(NamedTuple):
     propagation: float
     flows: float
     share: float
-    room: float
+    queue_size: float
     reach: float
     max_drop: float
     averaging: float
@@ -81,9 +81,9 @@ class Untuned(NamedTuple):
 def queue_of(point: Point, pipe: float, flows: int, tail: bool) -> tuple[QueueDiscipline, float]:
     """Return queue discipline and buffer, packets."""
     if tail:
-        queue = drop_tail(point.room, pipe, flows)
+        queue = drop_tail(point.queue_size, pipe, flows)
         return queue.law, queue.buffer
-    low, high = thresholds(point.room, point.reach, pipe, flows)
+    low, high = thresholds(point.queue_size, point.reach, pipe, flows)
     least = needed_drops((pipe + high) / flows)
     law = Red(
         min_thresh=round(low),

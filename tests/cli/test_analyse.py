@@ -65,8 +65,8 @@ def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
     proof = tmp_path / "alpha.json"
     assert run_app(["analyse", NETWORK_2, "--json", "--certificate", str(proof)]) == 0
     document = json.loads(capsys.readouterr().out)
-    (rest,) = document["equilibria"]
-    assert set(rest) >= {
+    (equilibrium,) = document["equilibria"]
+    assert set(equilibrium) >= {
         "queue_packets",
         "drop_prob",
         "classes",
@@ -75,7 +75,7 @@ def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
         "delay_margin_s",
         "gain_margin",
     }
-    assert set(rest["classes"]["reno"]) >= {"cwnd_packets", "rtt_s", "goodput_packets_per_s"}
+    assert set(equilibrium["classes"]["reno"]) >= {"cwnd_packets", "rtt_s", "goodput_packets_per_s"}
     assert document["red_min_over_n_packets"] == pytest.approx(134.22)
     assert document["fair_alpha_packets"] == pytest.approx(145.935773957531904)
     assert document["saturation_alpha_packets"] > document["fair_alpha_packets"]
@@ -109,9 +109,9 @@ def test_a_certificate_is_proven_and_a_falsified_one_rejected(capsys, tmp_path):
     claim["low"], claim["high"] = "146.0", "146.1"
     proof.write_text(json.dumps(document))
     assert run_app(["certify", str(proof), "--json"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    assert not told["valid"]
-    assert told["reasons"]
+    verdict = json.loads(capsys.readouterr().out)
+    assert not verdict["valid"]
+    assert verdict["reasons"]
 
 
 def test_latex(capsys):
@@ -208,7 +208,7 @@ def test_over_drop_tail_the_sawtooth_and_the_averages_of_the_cycle_are_reported(
     document = json.loads(capsys.readouterr().out)
     assert document["equilibria"][0]["stable"] is False
     forms, cycle = document["closed_forms"], document["cycle"]
-    rates = {name: of["goodput_packets_per_s"] for name, of in cycle["classes"].items()}
+    rates = {name: entry["goodput_packets_per_s"] for name, entry in cycle["classes"].items()}
     share = rates["vegas"] / sum(rates.values())
     assert forms["share of vegas"]["value"] == pytest.approx(share, rel=0.2)
     assert cycle["period_s"] == pytest.approx(3.0, rel=0.2)

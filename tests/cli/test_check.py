@@ -11,28 +11,28 @@ from tests.paths import MODELS
 def test_check_json(run):
     path = str(MODELS / "weigle_feng_network2.toml")
     status, out, err = run("check", path, "--json")
-    found = document(out)
+    result = document(out)
     assert (status, err) == (0, "")
-    assert found["model"] == path
-    assert found["ok"] is True
-    assert found["flows"] == {"reno": 25, "vegas": 25}
-    assert found["warnings"] == []
+    assert result["model"] == path
+    assert result["ok"] is True
+    assert result["flows"] == {"reno": 25, "vegas": 25}
+    assert result["warnings"] == []
     # By hand: 3 ms on the link there and back, 4 ms of access, and sending 1540 bytes once at
     # 155 and twice at 100 Mbit/s.
     base_rtt = 0.007 + 1540 * 8 / 155e6 + 2 * 1540 * 8 / 100e6
-    assert found["base_rtt_s"] == pytest.approx({"reno": base_rtt, "vegas": base_rtt})
-    assert found["bandwidth_delay_packets"] == pytest.approx(155e6 / 12000 * base_rtt)
+    assert result["base_rtt_s"] == pytest.approx({"reno": base_rtt, "vegas": base_rtt})
+    assert result["bandwidth_delay_packets"] == pytest.approx(155e6 / 12000 * base_rtt)
 
 
 def test_check_json_of_an_invalid_model_reports_all_errors(run, tmp_path):
     path = written(tmp_path, SMALL.replace("count = 2", "count = 0"))
     status, out, err = run("check", path, "--json")
-    found = document(out)
+    result = document(out)
     assert (status, err) == (2, "")
-    assert found["ok"] is False
-    assert len(found["errors"]) == 2
-    assert [name in text for name, text in zip(["reno", "vegas"], found["errors"], strict=True)]
-    assert all("count: must be at least 1, but is 0" in text for text in found["errors"])
+    assert result["ok"] is False
+    assert len(result["errors"]) == 2
+    assert [name in text for name, text in zip(["reno", "vegas"], result["errors"], strict=True)]
+    assert all("count: must be at least 1, but is 0" in text for text in result["errors"])
 
 
 def test_a_terminal_shows_all_errors_of_a_file_with_their_lines(run, tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ def ran(command: list[str], home: Path, **environment: str) -> str:
 
 
 @pytest.fixture
-def told(home, capsys, monkeypatch):
+def complete(home, capsys, monkeypatch):
     """What a shell is told, by its protocol."""
     monkeypatch.chdir(home)
 
@@ -103,20 +103,20 @@ def told(home, capsys, monkeypatch):
 def bash_asks(typed: str) -> dict[str, str]:
     """What bash says of a line that is typed so far."""
     word = len(typed.split(" ")) - 1
-    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(word)}
-    return {"_VEGASFLUID_COMPLETE": "complete_bash", **asked}
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(word)}
+    return {"_VEGASFLUID_COMPLETE": "complete_bash", **words}
 
 
 @pytest.mark.parametrize("typed", COMPLETED)
-def test_bash_gets_completions(told, typed):
-    assert set(told(**bash_asks(typed)).split()) == COMPLETED[typed]
+def test_bash_gets_completions(complete, typed):
+    assert set(complete(**bash_asks(typed)).split()) == COMPLETED[typed]
 
 
-def test_zsh_and_fish_get_descriptions_of_completions(told):
+def test_zsh_and_fish_get_descriptions_of_completions(complete):
     typed = "vegasfluid recommend weigle_feng_network2_"
-    zsh = told(_VEGASFLUID_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=typed)
+    zsh = complete(_VEGASFLUID_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=typed)
     assert '"weigle_feng_network2_two_way":"Network 2 with data in both directions' in zsh
-    fish = told(
+    fish = complete(
         _VEGASFLUID_COMPLETE="complete_fish",
         _TYPER_COMPLETE_FISH_ACTION="get-args",
         _TYPER_COMPLETE_ARGS=typed,
@@ -128,34 +128,34 @@ def test_zsh_and_fish_get_descriptions_of_completions(told):
 def test_in_bash(home, typed):
     if shutil.which("bash") is None:
         pytest.skip("bash is not here")
-    told = ran(["bash", "--norc", "-c", BASH, "bash", typed], home)
-    assert set(told.split()) == COMPLETED[typed]
+    output = ran(["bash", "--norc", "-c", BASH, "bash", typed], home)
+    assert set(output.split()) == COMPLETED[typed]
 
 
 @pytest.mark.parametrize("typed", IN_SHELLS)
 def test_in_fish(home, typed):
     if shutil.which("fish") is None:
         pytest.skip("fish is not here")
-    told = ran(["fish", "--no-config", "-c", FISH, typed], home, HOME=str(home))
-    assert {line.split("\t")[0] for line in told.splitlines()} == COMPLETED[typed]
+    output = ran(["fish", "--no-config", "-c", FISH, typed], home, HOME=str(home))
+    assert {line.split("\t")[0] for line in output.splitlines()} == COMPLETED[typed]
 
 
 @pytest.mark.parametrize("typed", IN_SHELLS)
 def test_in_zsh(home, typed):
     if shutil.which("zsh") is None:
         pytest.skip("zsh is not here")
-    told = ran(["zsh", "--no-rcs", "-c", ZSH, "zsh", typed], home)
-    assert all(f'"{word}"' in told for word in COMPLETED[typed])
-    assert told.startswith("*: :((")
+    output = ran(["zsh", "--no-rcs", "-c", ZSH, "zsh", typed], home)
+    assert all(f'"{word}"' in output for word in COMPLETED[typed])
+    assert output.startswith("*: :((")
 
 
 @pytest.mark.parametrize("model", ["none.toml", "notes.txt", "more", "broken.toml"])
-def test_what_cannot_be_read_completes_to_nothing(told, tmp_path, monkeypatch, model):
+def test_what_cannot_be_read_completes_to_nothing(complete, tmp_path, monkeypatch, model):
     (tmp_path / "broken.toml").write_text("flows = 3 = 4")
     (tmp_path / "more").mkdir()
     (tmp_path / "notes.txt").write_text("no model")
     monkeypatch.chdir(tmp_path)
-    assert told(**bash_asks(f"vegasfluid recommend {model} --tune ")).strip() == ""
+    assert complete(**bash_asks(f"vegasfluid recommend {model} --tune ")).strip() == ""
 
 
 def test_a_completion_imports_nothing_heavy(home):
@@ -165,10 +165,10 @@ def test_a_completion_imports_nothing_heavy(home):
         "atexit.register(lambda: print(sorted(heavy & set(sys.modules))))\n"
         "from vegasfluid.cli import main; main()"
     )
-    told = ran(
+    output = ran(
         [sys.executable, "-c", code],
         home,
         **bash_asks("vegasfluid recommend mine.toml --tune "),
         PYTHONPATH=str(ROOT),
     )
-    assert told.split() == ["fast", "[]"]
+    assert output.split() == ["fast", "[]"]

@@ -36,12 +36,12 @@ def fake_ns(tmp_path, monkeypatch):
 def test_what_agrees_ends_well_and_what_does_not_with_status_3(run, small, fake_ns):
     fake_ns(1.0, 1.0)
     status, out, err = run("crosscheck", small, *SHORT, "--json")
-    found = document(out)
+    result = document(out)
     assert (status, err) == (3, "")
     keys = {"model", "version", "seed", "runs", "duration_s", "warmup_s", "references"}
-    assert set(found) == keys
-    assert (found["runs"], found["duration_s"], found["warmup_s"]) == (5, 60, 20)
-    classes, links = (found["references"]["ns2"][key] for key in ("classes", "links"))
+    assert set(result) == keys
+    assert (result["runs"], result["duration_s"], result["warmup_s"]) == (5, 60, 20)
+    classes, links = (result["references"]["ns2"][key] for key in ("classes", "links"))
     assert classes["reno"]["verdict"] == "outside"
     assert classes["reno"]["goodput_mbps"]["reference"] == pytest.approx(0.012)
     ours = [classes[name]["goodput_mbps"]["packets"] / 0.012 for name in ("reno", "vegas")]
@@ -93,6 +93,6 @@ def test_ns2_agrees_on_a_small_network(run, tmp_path):
     options = ("--with", "ns2", "--until", "120", "--warmup", "30", "--runs", "4", "--json")
     status, out, err = run("crosscheck", str(tmp_path / "long.toml"), *options)
     assert (status, err) == (0, "")
-    found = document(out)["references"]["ns2"]
-    assert found["verdict"] == "inside"
-    assert found["classes"]["vegas"]["ratio"]["packets"] < 0.9
+    result = document(out)["references"]["ns2"]
+    assert result["verdict"] == "inside"
+    assert result["classes"]["vegas"]["ratio"]["packets"] < 0.9

@@ -44,16 +44,16 @@ def well(**other: object) -> Outcome:
 @pytest.mark.slow
 def test_both_engines_really_run():
     """In processes of their own, as the doctor has them run; theory says what they find."""
-    found = checks.run_engines()
-    assert all(of.failed == "" for of in found.values())
-    for of in found.values():
+    result = checks.run_engines()
+    assert all(outcome.failed == "" for outcome in result.values())
+    for outcome in result.values():
         assert (
-            5 <= of.numbers["queue_packets"] <= 25
+            5 <= outcome.numbers["queue_packets"] <= 25
         )  # alpha 2, beta 4, five flows; one more or less
-        assert of.numbers["utilisation"] == pytest.approx(1.0, abs=0.01)
-        assert of.numbers["goodput_packets_per_s"] == pytest.approx(10e6 / 12000 / 5, rel=0.01)
-    assert found["packets"].numbers["files"] == ""
-    assert found["fluid"].numbers["devices"][0]["platform"] in ("cpu", "gpu")
+        assert outcome.numbers["utilisation"] == pytest.approx(1.0, abs=0.01)
+        assert outcome.numbers["goodput_packets_per_s"] == pytest.approx(10e6 / 12000 / 5, rel=0.01)
+    assert result["packets"].numbers["files"] == ""
+    assert result["fluid"].numbers["devices"][0]["platform"] in ("cpu", "gpu")
 
 
 def test_all_is_well(doctor):
@@ -117,10 +117,10 @@ def test_a_cache_that_others_can_write_to_is_reported(doctor, monkeypatch, tmp_p
 def test_libraries_that_are_missing_or_too_old_are_reported(monkeypatch):
     needed = ["numpy>=2", "scipy>=99", "no-such-library>=1", "jax>=9; extra == 'other'"]
     monkeypatch.setattr(environment, "requires", lambda name: needed)
-    told = environment.missing(environment.packages())
-    assert len(told) == 2
-    assert told[0].startswith("scipy>=99 is required, found 1.")
-    assert told[1] == "no-such-library>=1 is required, found none"
+    sentences = environment.missing(environment.packages())
+    assert len(sentences) == 2
+    assert sentences[0].startswith("scipy>=99 is required, found 1.")
+    assert sentences[1] == "no-such-library>=1 is required, found none"
 
 
 def test_a_gpu_that_jax_does_not_use_is_noted(doctor, monkeypatch):
@@ -141,9 +141,9 @@ def test_caches_are_cleared_and_nothing_else(doctor, monkeypatch, tmp_path):
         (folder / "deep").mkdir(parents=True)
         (folder / "deep" / "code").write_bytes(b"12345")
     kept = environment.caches()
-    assert [(of["files"], of["bytes"]) for of in kept] == [(1, 5), (1, 5)]
+    assert [(entry["files"], entry["bytes"]) for entry in kept] == [(1, 5), (1, 5)]
     doctor("--clear-caches", fluid=well(), packets=well())
-    assert [(of["files"], of["bytes"]) for of in environment.caches()] == [(0, 0), (0, 0)]
+    assert [(entry["files"], entry["bytes"]) for entry in environment.caches()] == [(0, 0), (0, 0)]
     assert (tmp_path / "mine").exists()
 
 

@@ -19,13 +19,13 @@ def test_export_shows_a_single_file_as_it_is(run, small):
 def test_export_json(run, small, tmp_path):
     """Linux speaks another dialect than the model: packets say where its flows are."""
     status, out, err = run("export", small, "--format", "linux", "--json")
-    found = document(out)
+    result = document(out)
     assert (status, err) == (0, "")
     keys = {"model", "version", "seed", "format", "vegas", "notes", "files", "written"}
-    assert set(found) == keys
-    assert (found["model"], found["format"], found["written"]) == (small, "linux", [])
-    assert list(found["files"]) == ["tune.sh", "tcp_vegas.conf"]
-    vegas = found["vegas"]["vegas"]
+    assert set(result) == keys
+    assert (result["model"], result["format"], result["written"]) == (small, "linux", [])
+    assert list(result["files"]) == ["tune.sh", "tcp_vegas.conf"]
+    vegas = result["vegas"]["vegas"]
     assert (vegas["from_dialect"], vegas["translated"]) == ("ns2", True)
     settings, _ = vf.export.translate(
         vf.Vegas(2, 4, dialect="ns2"),
@@ -33,7 +33,7 @@ def test_export_json(run, small, tmp_path):
     )
     assert {key: vegas[key] for key in ("alpha", "beta", "gamma")} == settings["linux"]
     assert vegas["alpha"] > 2
-    (line,) = [x for x in found["files"]["tcp_vegas.conf"].splitlines() if x[0] != "#"]
+    (line,) = [x for x in result["files"]["tcp_vegas.conf"].splitlines() if x[0] != "#"]
     assert line == "options tcp_vegas alpha={alpha} beta={beta} gamma={gamma}".format(**vegas)
 
 

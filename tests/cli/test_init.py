@@ -11,7 +11,7 @@ from vegasfluid import Cubic, DropTail, Pie, Red, Reno, Vegas, modelfile
 
 
 @pytest.fixture
-def asked(run, tmp_path, monkeypatch):
+def run_init(run, tmp_path, monkeypatch):
     """Run `init` with answers; its exit status, output, errors, and the model of the file."""
 
     def one(*answers: str, options: tuple[str, ...] = ()):
@@ -23,8 +23,8 @@ def asked(run, tmp_path, monkeypatch):
     return one
 
 
-def test_empty_lines_take_the_defaults(asked):
-    status, out, err, model = asked(*6 * [""])
+def test_empty_lines_take_the_defaults(run_init):
+    status, out, err, model = run_init(*6 * [""])
     assert status == 0
     assert err.count("]: ") == 6
     assert "Next: vegasfluid check" in out
@@ -42,8 +42,8 @@ def test_empty_lines_take_the_defaults(asked):
     assert (model.duration, model.warmup) == (60, 20)
 
 
-def test_answers_are_in_the_file(asked):
-    model = asked("10", "300", "100", "RED", "3 reno", "2 ns2")[3]
+def test_answers_are_in_the_file(run_init):
+    model = run_init("10", "300", "100", "RED", "3 reno", "2 ns2")[3]
     network = model.network
     assert isinstance(network.link.aqm, Red)
     assert (network.link.aqm.min_thresh, network.link.aqm.max_thresh) == (20, 60)
@@ -55,11 +55,11 @@ def test_answers_are_in_the_file(asked):
 
 
 @pytest.mark.parametrize("buffer", ["1", "2", "3"])
-def test_red_in_a_small_buffer_is_valid(asked, buffer):
-    assert asked("10", "20", buffer, "red", "", "")[0] == 0
+def test_red_in_a_small_buffer_is_valid(run_init, buffer):
+    assert run_init("10", "20", buffer, "red", "", "")[0] == 0
 
 
-def test_what_is_not_valid_is_asked_for_again(asked):
+def test_what_is_not_valid_is_asked_for_again(run_init):
     wrong = {
         "capacity": ["-5", "ten", "inf", "nan", "1e300"],
         "rtt": ["0", "1e30"],
@@ -72,7 +72,7 @@ def test_what_is_not_valid_is_asked_for_again(asked):
     answers = [
         each for good, bad in zip(valid, wrong.values(), strict=True) for each in (*bad, good)
     ]
-    status, _, err, model = asked(*answers)
+    status, _, err, model = run_init(*answers)
     assert status == 0
     assert err.count("must be") == sum(map(len, wrong.values()))
     assert err.count("\n") == sum(map(len, wrong.values()))
@@ -80,13 +80,13 @@ def test_what_is_not_valid_is_asked_for_again(asked):
     assert model.network.flows["cubic"].count == 1
 
 
-def test_json_and_files_of_others(asked, run, tmp_path):
-    status, out, _, _ = asked(*6 * [""], options=("--json",))
-    found = document(out)
+def test_json_and_files_of_others(run_init, run, tmp_path):
+    status, out, _, _ = run_init(*6 * [""], options=("--json",))
+    result = document(out)
     assert status == 0
-    assert found["answers"]["others"] == "4 cubic"
-    assert found["written"] == str(tmp_path / "network.toml")
-    assert asked(*6 * [""])[0] == 0  # its own file is replaced
+    assert result["answers"]["others"] == "4 cubic"
+    assert result["written"] == str(tmp_path / "network.toml")
+    assert run_init(*6 * [""])[0] == 0  # its own file is replaced
     (tmp_path / "network.toml").write_text("# mine")
     refused(run("init", "--out", str(tmp_path / "network.toml")), "--force")
     assert (tmp_path / "network.toml").read_text() == "# mine"

@@ -7,17 +7,17 @@ from tests.cli.commands import document, edited, written
 
 def test_laws_json(run):
     status, out, err = run("laws", "--json")
-    found = document(out)
+    result = document(out)
     assert (status, err) == (0, "")
-    names = {part: [entry["name"] for entry in entries] for part, entries in found.items()}
+    names = {part: [entry["name"] for entry in entries] for part, entries in result.items()}
     laws = {"cubic", "highspeed", "newreno", "reno", "scalable", "udp", "vegas", "vegas_rerouting"}
     assert set(names["congestion_controls"]) == laws
     assert {"droptail", "red"} <= set(names["queue_disciplines"])
     assert set(names["traffic_sources"]) == {"bulk", "cbr", "poisson", "on_off", "sessions"}
-    dialects = {entry["name"]: entry["defaults"] for entry in found["vegas_dialects"]}
+    dialects = {entry["name"]: entry["defaults"] for entry in result["vegas_dialects"]}
     assert dialects["ns2"] == {"alpha": 1, "beta": 3, "gamma": 1}
     assert dialects["linux"] == dialects["ns3"] == {"alpha": 2, "beta": 4, "gamma": 1}
-    red = next(entry for entry in found["queue_disciplines"] if entry["name"] == "red")
+    red = next(entry for entry in result["queue_disciplines"] if entry["name"] == "red")
     parameters = {entry["name"]: entry for entry in red["parameters"]}
     assert parameters["min_thresh"] == {
         "name": "min_thresh",
@@ -30,7 +30,7 @@ def test_laws_json(run):
     assert parameters["max_drop"]["default"] == 0.1
     assert parameters["weight"]["default"] is None  # as the implementation does
     for key in ("congestion_controls", "queue_disciplines", "vegas_dialects"):
-        assert all(entry["sources"] for entry in found[key])
+        assert all(entry["sources"] for entry in result[key])
 
 
 def test_every_law_of_the_list_can_be_used_in_a_model_file(run, tmp_path):

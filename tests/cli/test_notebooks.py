@@ -13,10 +13,10 @@ def test_they_are_listed_with_their_questions(run):
     assert (status, err) == (0, "")
     assert "01_two_flows_one_queue" in out
     assert out.count("?") >= len(NOTEBOOKS)
-    found = document(run("notebooks", "--json")[1])
-    assert {f"{each['name']}.ipynb" for each in found["notebooks"]} == set(NOTEBOOKS)
-    assert all(each["question"].endswith("?") for each in found["notebooks"])
-    assert found["written"] == []
+    result = document(run("notebooks", "--json")[1])
+    assert {f"{each['name']}.ipynb" for each in result["notebooks"]} == set(NOTEBOOKS)
+    assert all(each["question"].endswith("?") for each in result["notebooks"])
+    assert result["written"] == []
 
 
 def test_they_are_copied_as_they_are_and_changed_ones_kept(run, tmp_path):

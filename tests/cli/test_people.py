@@ -242,10 +242,10 @@ def test_a_reader_that_leaves_is_no_error(tmp_path, command):
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_terminal_gets_colours_and_groups_that_fit(tmp_path, columns):
-    status, told = on_a_terminal(["recommend", "--help"], columns, tmp_path)
+    status, text = on_a_terminal(["recommend", "--help"], columns, tmp_path)
     assert status == 0
-    assert "\x1b[" in told
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", told)
+    assert "\x1b[" in text
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     assert max(map(len, plain.splitlines())) <= columns
     for title in ("Parameters to tune", "Goal and constraints", "Results", "General"):
         assert f" {title} " in plain
@@ -258,9 +258,9 @@ COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[0-9](?:;\d+)*m")
 
 
 def test_no_color_and_dumb_terminals_are_heeded(tmp_path):
-    told = on_a_terminal(["recommend", "--help"], 80, tmp_path, NO_COLOR="1")[1]
-    assert BOXES.search(told)
-    assert not COLOUR.search(told)
+    text = on_a_terminal(["recommend", "--help"], 80, tmp_path, NO_COLOR="1")[1]
+    assert BOXES.search(text)
+    assert not COLOUR.search(text)
     dumb = on_a_terminal(["check", NAME], 80, tmp_path, TERM="dumb")[1]
     assert "\x1b" not in dumb
     dumb = on_a_terminal(["--help"], 80, tmp_path, TERM="dumb")[1]

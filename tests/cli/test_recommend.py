@@ -10,17 +10,17 @@ from tests.cli.commands import SMALL, WITHOUT_VEGAS, document, edited, refused, 
 
 def test_recommend_json(run, small):
     status, out, err = run("recommend", small, "--runs", "3", "--json")
-    found = document(out)
+    result = document(out)
     assert (status, err) == (0, "")
-    assert set(found) == {
+    assert set(result) == {
         "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
         "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds",
         "assumed", "warnings", "disagreements",
     }  # fmt: skip
-    assert (found["model"], found["tuned"], found["goal"]) == (small, "vegas", {"ratio": 1.0})
-    assert found["version"] == vf.__version__
-    assert found["reached"] is True
-    assert found["packets"]["runs"] in (3, 6, 12, 24, 48, 96)  # doubled where they tell too little
+    assert (result["model"], result["tuned"], result["goal"]) == (small, "vegas", {"ratio": 1.0})
+    assert result["version"] == vf.__version__
+    assert result["reached"] is True
+    assert result["packets"]["runs"] in (3, 6, 12, 24, 48, 96)  # doubled where they tell too little
 
 
 def test_recommend_out_of_reach_exits_with_3_and_a_reason(run, small):
@@ -98,12 +98,12 @@ def test_any_number_is_tuned_without_vegas(run, tmp_path):
     assert "Goal reached." in out
     assert vf.read_model(target).network == vf.read_model(path).network
     status, out, err = run("recommend", path, *ANY, *BUSY, "--json")
-    found = document(out)
-    number = found["parameters"]["bottleneck.buffer_packets"]
+    result = document(out)
+    number = result["parameters"]["bottleneck.buffer_packets"]
     assert (number["before"], number["recommended"], number["range"]) == (100, 100, [50, 100])
     assert number["matters"] is False
-    assert found["recommended"]["alpha_packets"] is found["packets"]["ratio"] is None
-    assert found["goal"] == {"queueing_delay_s": "smallest"}
+    assert result["recommended"]["alpha_packets"] is result["packets"]["ratio"] is None
+    assert result["goal"] == {"queueing_delay_s": "smallest"}
     status, out, err = run("recommend", path, *ANY, *BUSY)
     repeated = " ".join([*ANY, *BUSY])
     assert f"Next: vegasfluid recommend {path} {repeated} --out tuned.toml" in out

@@ -60,9 +60,9 @@ def check_end(process: subprocess.Popen[str], folder: Path, number: int, command
         return  # it had ended, and Python had given up its signal handlers: the same for a shell
     assert (process.returncode, out) == (128 + number, ""), err
     assert time.monotonic() - begin < 10  # on a busy machine; it takes some 0.1 s
-    said = "interrupted." if number == signal.SIGINT else "terminated."
+    word = "interrupted." if number == signal.SIGINT else "terminated."
     *others, last = err.splitlines()
-    assert last == f"vegasfluid: {said}"
+    assert last == f"vegasfluid: {word}"
     assert all("points are saved in" in line for line in others), err
     _, alive = psutil.wait_procs(children, timeout=20)
     assert alive == []

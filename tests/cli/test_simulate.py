@@ -23,17 +23,17 @@ def test_simulate_json_and_netcdf(run, small, tmp_path, engine):
     target = tmp_path / "run.nc"
     arguments = ("--engine", engine, "--seed", "3", "--out", str(target), "--json")
     status, out, err = run("simulate", small, *arguments)
-    found = document(out)
+    result = document(out)
     assert (status, err) == (0, "")
-    assert found["engine"] == engine
-    assert found["seed"] == (3 if engine == "packets" else None)
-    assert ("bottleneck: 4 flows" in " ".join(found["warnings"])) == (engine != "packets")
-    assert found["seconds"] > 0
-    assert set(found["classes"]) == {"reno", "vegas"}
-    assert set(found["links"]) == {"bottleneck"}
+    assert result["engine"] == engine
+    assert result["seed"] == (3 if engine == "packets" else None)
+    assert ("bottleneck: 4 flows" in " ".join(result["warnings"])) == (engine != "packets")
+    assert result["seconds"] > 0
+    assert set(result["classes"]) == {"reno", "vegas"}
+    assert set(result["links"]) == {"bottleneck"}
     with xr.open_dataset(target) as saved:
         same_as_run(saved.load(), small, engine)
-        same_numbers(found, saved)
+        same_numbers(result, saved)
 
 
 ONLY_PACKETS = {
@@ -53,8 +53,8 @@ def same_as_run(saved: xr.Dataset, path: str, engine: str) -> None:
         simulate = vf.simulate_fluid if engine == "fluid" else vf.simulate_density
         expected = simulate(model.network, 20.0, warmup=5.0)
     xr.testing.assert_equal(saved, expected)
-    both = [dict(of.attrs) for of in (saved, expected)]
-    errors = [of.pop("error_estimate", ()) for of in both]
+    both = [dict(run.attrs) for run in (saved, expected)]
+    errors = [run.pop("error_estimate", ()) for run in both]
     np.testing.assert_array_equal(*errors)
     assert np.size(errors[0]) == (0 if engine == "packets" else 3)
     assert both[0] == both[1] | {"model": path, "title": "Two against two"}
@@ -83,7 +83,7 @@ def same_as_run(saved: xr.Dataset, path: str, engine: str) -> None:
     assert saved["time"].attrs["units"] == "s"
 
 
-def same_numbers(found: dict, saved: xr.Dataset) -> None:
+def same_numbers(result: dict, saved: xr.Dataset) -> None:
     """The document's numbers, from the saved counters by hand: the means over 5 to 20 s."""
     at = {time: int(np.flatnonzero(saved["time"].values == time)[0]) for time in (5.0, 20.0)}
 
@@ -91,19 +91,19 @@ def same_numbers(found: dict, saved: xr.Dataset) -> None:
         return saved[name].values[at[20.0]] - saved[name].values[at[5.0]]
 
     for i, (name, count) in enumerate({"reno": 2, "vegas": 2}.items()):
-        of = found["classes"][name]
+        entry = result["classes"][name]
         goodput = growth("delivered")[i] / 15
-        assert of["count"] == count
-        assert of["goodput_packets_per_s"] == pytest.approx(goodput)
-        assert of["goodput_mbps"] == pytest.approx(goodput * 1500 * 8 / 1e6)
-        assert of["retransmit_share"] == pytest.approx(
+        assert entry["count"] == count
+        assert entry["goodput_packets_per_s"] == pytest.approx(goodput)
+        assert entry["goodput_mbps"] == pytest.approx(goodput * 1500 * 8 / 1e6)
+        assert entry["retransmit_share"] == pytest.approx(
             growth("retransmitted")[i] / growth("sent")[i]
         )
-        assert of["timeouts"] == growth("timeouts")[i]
+        assert entry["timeouts"] == growth("timeouts")[i]
         for key, variable in (("cwnd_packets", "cwnd"), ("rtt_s", "rtt")):
             samples = saved[variable].values[at[5.0] :, i]
-            assert of[key] == pytest.approx(samples.mean())
-    link = found["links"]["bottleneck"]
+            assert entry[key] == pytest.approx(samples.mean())
+    link = result["links"]["bottleneck"]
     sent = growth("admitted")[0] - growth("queue")[0]
     assert link["utilisation"] == pytest.approx(sent / 15 / (10e6 / 12000))
     assert 0.9 < link["utilisation"] < 1.001
@@ -112,7 +112,7 @@ def same_numbers(found: dict, saved: xr.Dataset) -> None:
     arrived = growth("lost")[0] + growth("admitted")[0]
     assert link["drop_share"] == pytest.approx(growth("lost")[0] / arrived)
     rates = growth("flow_delivered")
-    assert found["jain_index"] == pytest.approx(rates.sum() ** 2 / (4 * (rates**2).sum()))
+    assert result["jain_index"] == pytest.approx(rates.sum() ** 2 / (4 * (rates**2).sum()))
 
 
 def test_progress_goes_to_a_terminal_only(run, small, monkeypatch):
@@ -130,7 +130,9 @@ def test_the_tolerance_is_met_or_reported_as_missed(run, small, tmp_path):
     warned = {}
     for tolerance in ("0.5", "1e-13"):
         out = run("simulate", small, "--json", "--tolerance", tolerance, "--out", str(exact))[1]
-        warned[tolerance] = any("the solver's steps" in of for of in document(out)["warnings"])
+        warned[tolerance] = any(
+            "the solver's steps" in warning for warning in document(out)["warnings"]
+        )
         with xr.open_dataset(exact) as saved:
             assert saved.attrs["tolerance"] == float(tolerance)
             assert warned[tolerance] == (max(saved.attrs["error_estimate"]) > float(tolerance))
@@ -142,7 +144,7 @@ def test_what_the_fluid_takes_for_granted(run, small):
 
     def goodput(*options: str) -> dict[str, float]:
         classes = document(run("simulate", small, "--json", *options)[1])["classes"]
-        return {name: of["goodput_mbps"] for name, of in classes.items()}
+        return {name: entry["goodput_mbps"] for name, entry in classes.items()}
 
     usual, periodic = goodput(), goodput("--loss-process", "periodic")
     network = modelfile.load(small).network
@@ -228,7 +230,7 @@ def test_each_engine_accepts_each_part_of_a_model_file(run, tmp_path, text, engi
     assert run("check", path)[0] == 0
     status, out, err = run("simulate", path, "--engine", engine, "--json")
     assert status == 0, err
-    assert all(of["goodput_packets_per_s"] > 0 for of in document(out)["classes"].values())
+    assert all(entry["goodput_packets_per_s"] > 0 for entry in document(out)["classes"].values())
 
 
 @pytest.mark.slow

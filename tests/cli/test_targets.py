@@ -38,8 +38,8 @@ def test_files_of_others_are_not_replaced(run, small, tmp_path, monkeypatch, nam
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(OTHERS[name])
     command, *more = COMMANDS[name]
-    said = "a new file, or one that vegasfluid wrote (--force replaces any)"
-    refused(run(command, small, *more, name), f"{more[-1]} must be {said}", name)
+    allowed = "a new file, or one that vegasfluid wrote (--force replaces any)"
+    refused(run(command, small, *more, name), f"{more[-1]} must be {allowed}", name)
     assert Path(name).read_bytes() == OTHERS[name]
     assert sorted(os.listdir()) == sorted(["model.toml", name])
 

@@ -50,7 +50,7 @@ def on_a_terminal(
         stderr=its,
     )
     os.close(its)
-    told = b""
+    output = b""
     while True:
         try:
             part = os.read(ours, 65536)
@@ -58,6 +58,6 @@ def on_a_terminal(
             break
         if not part:
             break
-        told += part
+        output += part
     os.close(ours)
-    return begun.wait(), told.decode().replace("\r\n", "\n")
+    return begun.wait(), output.decode().replace("\r\n", "\n")

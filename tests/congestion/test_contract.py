@@ -224,12 +224,12 @@ def test_vegas_converges_to_the_equilibrium_of_the_drift(
         law = Vegas(alpha=alpha, beta=alpha + 4, dialect=dialect)
         start = alpha - 5.0 if direction > 0 else alpha + 10.0
         clock = Clock(law, start + 0.618 * alpha % 1, RTT / lag)
-        rest = clock.run_until(12 * RTT)
-        assert clock.run_until(14 * RTT) == rest
+        equilibrium = clock.run_until(12 * RTT)
+        assert clock.run_until(14 * RTT) == equilibrium
         if dialect in ("ns2", "ns3"):  # they count whole packets
-            rest = float(int(rest))
-        backlog = float(law.backlog(flow(law, rest, RTT / lag), feedback(RTT)))
-        windows = np.linspace(start, rest + 2 * direction, 4001)
+            equilibrium = float(int(equilibrium))
+        backlog = float(law.backlog(flow(law, equilibrium, RTT / lag), feedback(RTT)))
+        windows = np.linspace(start, equilibrium + 2 * direction, 4001)
         beyond.append(backlog - fluid_rest(law, lag, windows))
     assert np.mean(beyond) == pytest.approx(0.0, abs=0.1)
 

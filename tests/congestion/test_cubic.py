@@ -276,8 +276,8 @@ def test_the_fluid_s_epochs_are_those_of_the_rules(kind: int, lost: float, rtt_m
     assert steady.flow.k == pytest.approx(k, rel=1e-6)
     for part in AGES:
         cwnd = steady.run_until(begin + part * k)
-        told = float(law.epoch_state(k, lost, steady.seconds - begin, rtt).cwnd)
-        assert told == pytest.approx(cwnd, rel=0.01, abs=0.6)
+        computed_window = float(law.epoch_state(k, lost, steady.seconds - begin, rtt).cwnd)
+        assert computed_window == pytest.approx(cwnd, rel=0.01, abs=0.6)
 
 
 @pytest.mark.parametrize(("cwnd", "rtt_ms"), [(100.0, 100), (10.0, 20)])
@@ -288,8 +288,8 @@ def test_a_fresh_epoch_is_that_after_slow_start(cwnd: float, rtt_ms: float) -> N
     for seconds in (1.0, 3.0, 6.0):
         window = steady.run_until(seconds)
         before = law.window_before_loss(cwnd)
-        told = law.epoch_state(0.0, before, steady.seconds, rtt_ms * 1e-3).cwnd
-        assert float(told) == pytest.approx(window, rel=0.03, abs=0.6)
+        computed_window = law.epoch_state(0.0, before, steady.seconds, rtt_ms * 1e-3).cwnd
+        assert float(computed_window) == pytest.approx(window, rel=0.03, abs=0.6)
 
 
 @pytest.mark.parametrize(("age", "gives_way"), [(0.8, True), (1.3, False)])

@@ -42,8 +42,8 @@ def test_rfc8312_friendly_window_is_a_function_of_time() -> None:
         flow = flow_of(law, srtt=20 * MS)
         flow.cwnd = law.rules.window_after_loss(flow, 20.0)
         assert flow.cwnd == 14.0
-        found = run(law, flow, 0, 1.0, 20 * MS, every)
-        assert found == pytest.approx(14 + 9 / 17 * 50, abs=0.6)
+        result = run(law, flow, 0, 1.0, 20 * MS, every)
+        assert result == pytest.approx(14 + 9 / 17 * 50, abs=0.6)
 
 
 def test_rfc8312_waits_for_the_cubic_after_fast_convergence() -> None:
@@ -83,8 +83,8 @@ def test_rfc8312_forgets_the_cubic_after_a_timeout() -> None:
     assert law.rules.window_after_timeout is not None
     assert law.rules.window_after_timeout(flow, 100.0) == pytest.approx(70)
     flow.cwnd = flow.ssthresh = 70.0
-    found = run(law, flow, 0, 5.0, 100 * MS)
-    assert found == pytest.approx(70 + 0.4 * 5.0**3, rel=0.03)
+    result = run(law, flow, 0, 5.0, 100 * MS)
+    assert result == pytest.approx(70 + 0.4 * 5.0**3, rel=0.03)
 
 
 GROWTH = [25.55039, 25.58399, 25.62239, 25.66199, 25.75919, 25.85759, 25.95599, 26.05319, 26.18399]
@@ -123,8 +123,8 @@ def test_ns2_friendly_window_does_not_depend_on_beta() -> None:
     flow = flow_of(law, delay_min=80, ack_ratio=31)
     flow.cwnd = flow.ssthresh = law.rules.window_after_loss(flow, 10.0)
     assert flow.cwnd == 7.0
-    found = run(law, flow, 2 * SECOND, 0.3, 10 * MS)
-    assert pytest.approx(found, abs=1.5) == 7 + 1 + 30 * 8 / 23
+    result = run(law, flow, 2 * SECOND, 0.3, 10 * MS)
+    assert pytest.approx(result, abs=1.5) == 7 + 1 + 30 * 8 / 23
 
 
 def test_ns2_grows_by_one_packet_for_fifty_acks_before_a_loss() -> None:

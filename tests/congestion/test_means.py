@@ -22,21 +22,21 @@ PROB = 1e-4
 def test_the_factor_of_independent_losses(cut: float) -> None:
     """W = sqrt(1 / (b k p)) with the factor k; 1.3098 / sqrt(p) for a cut of one half."""
     drawn = capped_aimd(cut, 1e9, PROB)
-    told = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
-    assert told == pytest.approx(drawn, rel=0.005)
+    window = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
+    assert window == pytest.approx(drawn, rel=0.005)
     if cut == 0.5:
-        assert told == pytest.approx(1.3098 / math.sqrt(PROB), rel=0.001)
+        assert window == pytest.approx(1.3098 / math.sqrt(PROB), rel=0.001)
 
 
 @pytest.mark.parametrize("cut", [0.5, 0.25])
 def test_the_factor_of_periodic_losses(cut: float) -> None:
     """A saw-tooth from (1 - b) W to W holds W^2 (1 - (1 - b)^2) / 2 packets: 1/p of them."""
     top = math.sqrt(2 / PROB / (1 - (1 - cut) ** 2))
-    told = math.sqrt(1 / (cut * aimd_loss_factor("periodic", cut) * PROB))
-    assert told == pytest.approx(top * (2 - cut) / 2, rel=1e-12)
+    window = math.sqrt(1 / (cut * aimd_loss_factor("periodic", cut) * PROB))
+    assert window == pytest.approx(top * (2 - cut) / 2, rel=1e-12)
 
 
-def rest(law: Reno, process: str) -> float:
+def equilibrium_window(law: Reno, process: str) -> float:
     def drift(window: float) -> float:
         seen = Signals(1.0, window, PROB * window, 1e9, loss_process=process)
         return float(law.drift(Window(window, 0.0), seen).cwnd)
@@ -49,7 +49,9 @@ def rest(law: Reno, process: str) -> float:
 )
 def test_renos_constants(process: str, constant: float) -> None:
     """Theory sheet, section 1: sqrt(2), and sqrt(3/2) of Mathis et al."""
-    assert rest(Reno(), process) == pytest.approx(constant / math.sqrt(PROB), rel=1e-9)
+    assert equilibrium_window(Reno(), process) == pytest.approx(
+        constant / math.sqrt(PROB), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("part", [0.5, 0.8, 1.0, 1.2, 1.6])

@@ -32,8 +32,8 @@ def in_avoidance(drift: sp.Expr) -> sp.Expr:
 def test_reno_has_the_equilibrium_root_of_two_over_p() -> None:
     """W = sqrt(2 / p) (Misra, Gong and Towsley, 2000), whatever the round-trip time is."""
     drift = Reno().drift(Window(cwnd, sp.Integer(0)), seen(loss_rate=prob * rate)).cwnd
-    (rest,) = sp.solve(in_avoidance(drift), cwnd)
-    assert sp.simplify(rest - sp.sqrt(2 / prob)) == 0
+    (equilibrium,) = sp.solve(in_avoidance(drift), cwnd)
+    assert sp.simplify(equilibrium - sp.sqrt(2 / prob)) == 0
 
 
 def test_renos_drift_is_that_of_misra_gong_and_towsley() -> None:
@@ -61,8 +61,8 @@ def test_scalable_has_the_equilibrium_increase_over_decrease_and_p() -> None:
     law = Scalable(increase=step, decrease=cut, legacy_window=sp.Integer(0))
     above = Window(1 + cwnd, sp.Integer(0))  # past the edge of the legacy window
     drift = law.drift(above, seen(ack_rate=rate, loss_rate=prob * rate)).cwnd
-    (rest,) = sp.solve(in_avoidance(drift), cwnd)
-    assert sp.simplify(rest + 1 - step / (cut * prob)) == 0
+    (equilibrium,) = sp.solve(in_avoidance(drift), cwnd)
+    assert sp.simplify(equilibrium + 1 - step / (cut * prob)) == 0
 
 
 def test_highspeeds_drift_is_that_of_the_rfc() -> None:
@@ -137,8 +137,8 @@ def branch(expression: sp.Expr, average: sp.Rational) -> sp.Expr:
 )
 def test_reds_curve(gentle: bool, average: int, expected: str) -> None:
     """Theory sheet, section 2."""
-    found = branch(sp.nsimplify(red(gentle).curve(Average(v))), sp.Integer(average))
-    assert sp.simplify(found - sp.Rational(expected)) == 0
+    result = branch(sp.nsimplify(red(gentle).curve(Average(v))), sp.Integer(average))
+    assert sp.simplify(result - sp.Rational(expected)) == 0
 
 
 @pytest.mark.parametrize(("wait", "spacing"), [(True, sp.Rational(2, 3)), (False, sp.Integer(2))])

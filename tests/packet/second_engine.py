@@ -1,6 +1,6 @@
 """A second packet simulator, of the conventional kind: one heap of events, in order of time.
 
-It judges vegasfluid's engine, which looks ahead: that one follows a packet as far as it can the
+It checks vegasfluid's engine, which looks ahead: that one follows a packet as far as it can the
 moment that a queue admits it. Here every arrival at a queue, every departure from a link, every
 arrival at an access link, at the receiver and at the sender, every timer of a sender, a receiver
 or an application is an event of its own. Both use the same rules of the laws, of the queues and of
@@ -26,14 +26,14 @@ from tests.packet.second_network import (
     ACK,
     APPLICATION,
     ARRIVAL,
+    DELAYED_ACK,
     DEPARTURE,
     EDGE,
-    HELD,
     REACHED,
     RECEIVED,
     TIMER,
-    Dice,
     Queue,
+    Rng,
 )
 from tests.packet.second_tcp import Flow
 from vegasfluid.network import Network
@@ -60,7 +60,7 @@ class Simulator:
         ways = [(name, back) for back in (False, True) for name in network.links]
         records = [*begin.links, *begin.links][: len(ways)]
         self.queues = {
-            way: Queue(self, way[0], network.links[way[0]], Dice(record))
+            way: Queue(self, way[0], network.links[way[0]], Rng(record))
             for way, record in zip(ways, records, strict=True)
         }
         names = [name for name, flows in network.flows.items() for _ in range(flows.count)]
@@ -75,7 +75,7 @@ class Simulator:
 
     def run(self) -> None:
         with patch.object(
-            random_variates, "uniform", lambda state: state.dice.uniform(), create=True
+            random_variates, "uniform", lambda state: state.rng.uniform(), create=True
         ):
             while self.events and self.events[0][0] <= self.end:
                 now, kind, number, stage, _, what = heapq.heappop(self.events)
@@ -92,7 +92,7 @@ class Simulator:
             flow.leave_access(what, now)
         elif kind == RECEIVED:
             flow.receive(what, now)
-        elif kind == HELD and flow.held == now:
+        elif kind == DELAYED_ACK and flow.ack_deadline == now:
             flow.send_ack(now)
         elif kind >= ACK:
             self.wake(now, kind, flow, what)

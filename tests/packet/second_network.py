@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.packet.second_engine import Simulator
     from tests.packet.second_tcp import Flow
 
-DEPARTURE, ARRIVAL, EDGE, REACHED, HELD, RECEIVED, ACK, APPLICATION, TIMER = range(9)
+DEPARTURE, ARRIVAL, EDGE, REACHED, DELAYED_ACK, RECEIVED, ACK, APPLICATION, TIMER = range(9)
 """Kinds of events, in the order in which those of one time are processed: a packet leaves a link,
 comes to a queue, to the far access link, through it, is taken whole; and what is due by a clock."""
 
@@ -24,7 +24,7 @@ def ps(seconds: float) -> int:
     return round(seconds * 1e12)
 
 
-class Dice:
+class Rng:
     """xorshift128+ with shifts 23, 17, 26 (S. Vigna, 2017), in whole numbers."""
 
     def __init__(self, record: Any) -> None:
@@ -51,7 +51,7 @@ class Packet:
     """What an ACK reports of what came out of order."""
 
 
-class Held(NamedTuple):
+class QueuedPacket(NamedTuple):
     """A packet in a queue, whose it is, where on its way, and its jitter."""
 
     packet: Packet
@@ -63,13 +63,13 @@ class Held(NamedTuple):
 class Queue:
     """A link in one direction, with the queue in front of it."""
 
-    def __init__(self, sim: Simulator, name: str, link: Link, dice: Dice) -> None:
-        self.sim, self.name, self.link, self.dice = sim, name, link, dice
+    def __init__(self, sim: Simulator, name: str, link: Link, rng: Rng) -> None:
+        self.sim, self.name, self.link, self.rng = sim, name, link, rng
         fields = {"count": 0.0, "avg_queue": 0.0, "uniform": 0.0, "uniform_used": 1, "in_bytes": 0}
         fields |= {**link.aqm.rule.state, **link.aqm.packet_parameters()}
         self.state = SimpleNamespace(**fields)
-        self.waiting: deque[Held] = deque()
-        self.serving: Held | None = None
+        self.waiting: deque[QueuedPacket] = deque()
+        self.serving: QueuedPacket | None = None
         self.idle_since, self.free, self.work = 0, 0, 0.0
         self.counts = Counter(dict.fromkeys(("admitted", "early", "forced", "full", "marked"), 0))
         self.log: list[tuple[float, ...]] = []
@@ -78,22 +78,22 @@ class Queue:
         self.note(0)
 
     def note(self, now: int) -> None:
-        done = self.free + sum(self.service(held.packet.size) for held in self.waiting)
+        done = self.free + sum(self.service(queued.packet.size) for queued in self.waiting)
         state = (len(self.waiting), self.work, self.state.avg_queue, done)
         self.log.append((now, *self.counts.values(), *state))
 
     def service(self, size: float) -> int:
         return ps(size / self.link.capacity)
 
-    def judge(self, packet: Packet, flow: Flow, is_data: bool, now: int) -> str:
+    def decide(self, packet: Packet, flow: Flow, is_data: bool, now: int) -> str:
         """What becomes of a packet that arrives."""
         state, idle = self.state, 0.0
         if self.serving is None:
             idle = float((now - self.idle_since) // self.service(1.0))
         if state.uniform_used:
-            state.uniform, state.uniform_used = self.dice.uniform(), 0
+            state.uniform, state.uniform_used = self.rng.uniform(), 0
         state.now, state.relative_size = now, packet.size
-        work = sum(self.service(held.packet.size) for held in self.waiting)
+        work = sum(self.service(queued.packet.size) for queued in self.waiting)
         state.waiting_size = work / self.service(1.0)
         state.free, state.service = self.free + work, self.service(1.0)
         state.ect = is_data and flow.spec.ecn and flow.spec.law.rules.reliable
@@ -109,16 +109,16 @@ class Queue:
         return "admitted"
 
     def arrive(self, packet: Packet, flow: Flow, stage: int, now: int) -> None:
-        is_data = stage < flow.turn
+        is_data = stage < flow.data_hops
         if is_data:
             self.came.append(now)
-        fate = self.judge(packet, flow, is_data, now)
+        fate = self.decide(packet, flow, is_data, now)
         self.counts[fate] += 1
         if fate == "admitted":
             self.work += packet.size
             most = ps(self.link.jitter)
-            jitter = int(self.dice.uniform() * most) if most else 0
-            self.waiting.append(Held(packet, flow, stage, jitter))
+            jitter = int(self.rng.uniform() * most) if most else 0
+            self.waiting.append(QueuedPacket(packet, flow, stage, jitter))
             if self.serving is None:
                 self.serve(now)
         elif is_data:

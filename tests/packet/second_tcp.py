@@ -11,12 +11,12 @@ from tests.packet.second_network import (
     ACK,
     APPLICATION,
     ARRIVAL,
+    DELAYED_ACK,
     EDGE,
-    HELD,
     REACHED,
     RECEIVED,
-    Dice,
     Packet,
+    Rng,
     ps,
 )
 from vegasfluid.congestion.loss_recovery import RESEND, RETRANSMIT, SACK, SEND, SEND_ONE
@@ -77,9 +77,9 @@ class Flow:
 
     def __init__(self, sim: Simulator, name: str, number: int, record: Any) -> None:
         self.sim, self.name, self.number = sim, name, number
-        self.spec, self.dice = sim.network.flows[name], Dice(record)
+        self.spec, self.rng = sim.network.flows[name], Rng(record)
         self.host, self.ratio = self.spec.settings, sim.network.ack_size(name)
-        self.lay_out(int(record["start"]), number - sim.first[name])
+        self.set_path(int(record["start"]), number - sim.first[name])
         self.state = self.fresh(int(record["start"]))
         self.began = dict(vars(self.state))
         self.deadline: int | None = None
@@ -91,7 +91,7 @@ class Flow:
         self.answered = 0
         self.sent = self.resent = self.dropped = self.delivered = 0
         self.expected, self.early, self.latest_early = 0, set[int](), -1
-        self.held: int | None = None
+        self.ack_deadline: int | None = None
         self.quick_acks = self.host.quick_acks
         self.echo, self.answer_seen = False, 0
         self.log: list[tuple[float, ...]] = []
@@ -117,18 +117,18 @@ class Flow:
         }
         fields |= {"cwnd": 1.0, "ssthresh": float(self.host.initial_ssthresh)}
         fields |= {"acked_at": 0, "resent_at": 0, "least_rtt": 2**63 - 1}
-        return SimpleNamespace(**fields, max_window=float(int(spec.max_window)), dice=self.dice)
+        return SimpleNamespace(**fields, max_window=float(int(spec.max_window)), rng=self.rng)
 
-    def lay_out(self, start: int, index: int) -> None:
+    def set_path(self, start: int, index: int) -> None:
         """The queues on the way there and back, and the access links."""
         sim, spec, links = self.sim, self.spec, self.sim.network.links_of(self.name)
         names = list(spec.path or sim.network.links)
-        there = [sim.queues[name, False] for name in names]
+        forward = [sim.queues[name, False] for name in names]
         back = [sim.queues[name, True] for name in reversed(names)]
         if spec.direction == "reverse":
-            there, back = back, there
-        self.queues = there + (back if sim.two_way else [])
-        self.turn, self.latest = len(there), [0] * len(self.queues)
+            forward, back = back, forward
+        self.queues = forward + (back if sim.two_way else [])
+        self.data_hops, self.latest = len(forward), [0] * len(self.queues)
         self.own = 2 * sum(link.delay for link in links)
         self.hop = max(spec.propagation(links)[index] - self.own, 0.0) / 4
         rate = 0.0 if spec.access is None else 1 / spec.access
@@ -151,11 +151,11 @@ class Flow:
 
     def go_on(self, packet: Packet, stage: int, time: int) -> None:
         """A packet comes out of a link: on to the next one, or to the access link."""
-        kind = EDGE if stage in (self.turn, len(self.queues)) else ARRIVAL
+        kind = EDGE if stage in (self.data_hops, len(self.queues)) else ARRIVAL
         self.sim.schedule(time, kind, self.number, stage, packet)
 
     def cross_access(self, packet: Packet, stage: int, now: int) -> None:
-        if stage == self.turn:
+        if stage == self.data_hops:
             self.sim.schedule(now + self.hop_at(now), REACHED, self.number, 0, packet)
         else:
             time = now + self.hop_at(now) + self.access_ack
@@ -194,9 +194,9 @@ class Flow:
         if not prompt and self.quick_acks:
             self.quick_acks -= 1
             prompt = True
-        if not prompt and self.held is None and self.host.delayed_ack:
-            self.held = now + ps(self.host.delayed_ack)
-            self.sim.schedule(self.held, HELD, self.number)
+        if not prompt and self.ack_deadline is None and self.host.delayed_ack:
+            self.ack_deadline = now + ps(self.host.delayed_ack)
+            self.sim.schedule(self.ack_deadline, DELAYED_ACK, self.number)
         else:
             self.send_ack(now)
 
@@ -210,11 +210,11 @@ class Flow:
         return range(low, high) if self.latest_early in self.early else range(0)
 
     def send_ack(self, now: int) -> None:
-        self.held, sim = None, self.sim
+        self.ack_deadline, sim = None, self.sim
         ack = Packet(self.expected, self.ratio, 0, self.echo, self.block())
         if sim.two_way:
             time = now + self.access_ack + self.hop_at(now)
-            sim.schedule(time, ARRIVAL, self.number, self.turn, ack)
+            sim.schedule(time, ARRIVAL, self.number, self.data_hops, ack)
         else:
             sim.schedule(now + self.return_delay, ACK, self.number, 0, ack)
 
@@ -228,7 +228,7 @@ class Flow:
     def send(self, seq: int, now: int) -> None:
         state = self.state
         if self.ready_at <= now and (largest := self.sim.network.send_overhead(self.name)):
-            self.ready_at = now + int(self.dice.uniform() * ps(largest))
+            self.ready_at = now + int(self.rng.uniform() * ps(largest))
         begin = max(ready := max(now, self.ready_at), self.access_free)
         self.access_free = begin + self.access_service
         packet = Packet(seq, answers=self.answered if seq >= self.answered else 0)

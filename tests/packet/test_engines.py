@@ -71,9 +71,9 @@ def waited(queue: Queue, end: int) -> float:
     rows = np.array(queue.log, float)
     area = float(np.sum(np.diff(np.append(rows[:, 0], end)) * rows[:, 6]))
     begin = queue.free
-    for held in queue.waiting:
+    for queued in queue.waiting:
         area += begin - end
-        begin += queue.service(held.packet.size)
+        begin += queue.service(queued.packet.size)
     return area
 
 

@@ -134,12 +134,12 @@ def test_a_second_link_of_the_same_rate_never_makes_packets_wait() -> None:
     assert second == 0
 
 
-def loss_of_m_d_1_k(load: float, room: int) -> float:
-    """The share lost where `room` packets fit in, the one in service included."""
-    arrivals = [exp(-load) * load**n / factorial(n) for n in range(room)]
-    steps = np.zeros((room, room))
-    for left in range(room):  # packets left behind by a departure
-        for more in range(room - max(left, 1)):
+def loss_of_m_d_1_k(load: float, size: int) -> float:
+    """The fraction lost where `size` packets fit in, the one in service included."""
+    arrivals = [exp(-load) * load**n / factorial(n) for n in range(size)]
+    steps = np.zeros((size, size))
+    for left in range(size):  # packets left behind by a departure
+        for more in range(size - max(left, 1)):
             steps[left, max(left - 1, 0) + more] = arrivals[more]
         steps[left, -1] += 1 - steps[left].sum()
     values, vectors = np.linalg.eig(steps.T)

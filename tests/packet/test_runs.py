@@ -99,9 +99,9 @@ def test_rings_that_do_not_suffice_are_made_larger(monkeypatch: pytest.MonkeyPat
     grown, sizes = late_crowd(), []
     shapes = simulate.shapes
 
-    def watched(begin: Any, slots: int, *rest: int) -> Any:
+    def watched(begin: Any, slots: int, *more: int) -> Any:
         sizes.append(slots)
-        return shapes(begin, slots, *rest)
+        return shapes(begin, slots, *more)
 
     monkeypatch.setattr(simulate, "shapes", watched)
     small = simulate_packets(grown, until=40)

@@ -39,14 +39,17 @@ class EquilibriumModel(DifferentiableFluid):
         self.network = network
 
     def _run(self, function: Any, log_values: Any) -> list[Outputs]:
-        found = self.equilibrium(log_values)
+        result = self.equilibrium(log_values)
         if function is fluid_gradients.outputs_alone:
-            return [found]
+            return [result]
         columns = []
         for step in WIDTH * np.eye(len(log_values)):
             ends = [self.equilibrium(log_values + sign * step) for sign in (1, -1)]
             columns.append([(a - b) / (2 * WIDTH) for a, b in zip(*ends, strict=True)])
-        return [found, Outputs(*(np.stack(of, axis=-1) for of in zip(*columns, strict=True)))]
+        return [
+            result,
+            Outputs(*(np.stack(column, axis=-1) for column in zip(*columns, strict=True))),
+        ]
 
     def equilibrium(self, log_values: Any) -> Outputs:
         """The outputs where the parameters stand at these logarithms."""
@@ -64,19 +67,22 @@ class EquilibriumModel(DifferentiableFluid):
 
         def rates(queue: float) -> dict[str, float]:
             """Goodput of a flow of each class, packets/s."""
-            lost, found = curve(queue), {}
+            lost, result = curve(queue), {}
             for name, flows in self.network.flows.items():
                 rtt = self.network.mean_base_rtt(name) + queue / capacity
                 window = math.sqrt(2 / lost)
                 if isinstance(flows.law, Vegas):
                     alpha = tuned.get(name, float(cast(Any, flows.law.alpha)))
                     window = (0.5 / window**2 + (queue / (alpha * rtt * capacity)) ** 2) ** -0.5
-                found[name] = window / rtt * (1 - lost)
-            return found
+                result[name] = window / rtt * (1 - lost)
+            return result
 
         def excess(queue: float) -> float:
             each = rates(queue)
-            return sum(of.count * each[name] for name, of in self.network.flows.items()) - capacity
+            return (
+                sum(group.count * each[name] for name, group in self.network.flows.items())
+                - capacity
+            )
 
         queue = cast(float, brentq(excess, low + 1e-9, LARGEST_QUEUE, xtol=1e-11, rtol=1e-14))
         goodput = np.zeros(len(self.count))

@@ -42,7 +42,7 @@ TRIED_KEYS = {
 
 @pytest.fixture
 @cache
-def told() -> Explanation:
+def office_explanation() -> Explanation:
     return explain(recommended(office(), LAW), **TIMES, runs=2, seed=5)
 
 
@@ -56,9 +56,12 @@ def silent() -> Explanation:
 
 @pytest.mark.slow
 @pytest.mark.unoptimised
-def test_rules_are_measured_on_packets(told):
+def test_rules_are_measured_on_packets(office_explanation):
     """Against runs of the public simulator, and their metrics."""
-    assert {name: (of.law.alpha, of.law.beta) for name, of in told.rules.items()} == {
+    assert {
+        name: (setting.law.alpha, setting.law.beta)
+        for name, setting in office_explanation.rules.items()
+    } == {
         "queue_over_3": (11, 12),
         "thresholds_minus_2": (8, 28),
         "red_min_over_n": (5, 7),
@@ -70,25 +73,25 @@ def test_rules_are_measured_on_packets(told):
         run = simulate_packets(changed, 20.0, seed=seed)
         rates = metrics.goodput(run, warmup=5.0)
         ratios.append(float(rates.sel(flow_class="vegas") / rates.sel(flow_class="reno")))
-    measured = told.rules["queue_over_3"].packets
+    measured = office_explanation.rules["queue_over_3"].packets
     assert measured.ratio == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=1e-9)
 
 
-def test_what_is_known_is_not_measured_again(told):
+def test_what_is_known_is_not_measured_again(office_explanation):
     """The model had the defaults, and of the recommendation everything is known."""
-    found = recommended(office(), LAW)
-    assert told.defaults.law == Vegas(dialect="ns2")
-    assert told.defaults.packets.runs == found.before.packets.runs
-    assert told.recommended.packets.runs == found.after.packets.runs
-    assert told.rules["queue_over_3"].packets.runs != found.after.packets.runs
+    result = recommended(office(), LAW)
+    assert office_explanation.defaults.law == Vegas(dialect="ns2")
+    assert office_explanation.defaults.packets.runs == result.before.packets.runs
+    assert office_explanation.recommended.packets.runs == result.after.packets.runs
+    assert office_explanation.rules["queue_over_3"].packets.runs != result.after.packets.runs
 
 
 def test_other_defaults_are_measured():
     """A model with other numbers has not been measured with the defaults."""
     other = office().with_law("vegas", Vegas(3, 5, gamma=2, dialect="ns2"))
     adaptive = replace(other.link, aqm=Red(min_thresh=40, max_thresh=120, adaptive=True))
-    found = recommended(replace(other, links={"bottleneck": adaptive}), replace(LAW, gamma=2))
-    why = explain(found, **TIMES, runs=2)
+    result = recommended(replace(other, links={"bottleneck": adaptive}), replace(LAW, gamma=2))
+    why = explain(result, **TIMES, runs=2)
     assert why.defaults.law == Vegas(1, 3, gamma=2, dialect="ns2")
     assert len(why.defaults.packets.runs) == 2
     assert why.defaults.packets.ratio < 0.5
@@ -104,8 +107,8 @@ def check_document(why: Explanation) -> dict[str, Any]:
     return document
 
 
-def test_document(told):
-    document = check_document(told)
+def test_document(office_explanation):
+    document = check_document(office_explanation)
     assert document["theory_missing"] is None
     assert document["equilibrium_alpha_missing"] is None
     assert sum(document["terms_packets"].values()) == pytest.approx(LAW.alpha)
@@ -168,9 +171,9 @@ def shown(capsys, why: Explanation, goal: float = 1.0) -> str:
     return " ".join(text.split())
 
 
-def test_screen(told, capsys):
-    text = shown(capsys, told)
-    reasons = told.theory
+def test_screen(office_explanation, capsys):
+    text = shown(capsys, office_explanation)
+    reasons = office_explanation.theory
     assert reasons is not None
     for words in (
         "Why alpha = 7",
@@ -194,10 +197,12 @@ def test_screen_without_theory(silent, capsys):
     assert "Regime" not in text
 
 
-def test_screen_where_no_alpha_has_the_goal(told, capsys):
-    assert told.theory is not None
-    missed = replace(told.theory, target_missed="no alpha gives a ratio of 5", ratio=0.83, terms={})
-    text = shown(capsys, replace(told, theory=missed), 5.0)
+def test_screen_where_no_alpha_has_the_goal(office_explanation, capsys):
+    assert office_explanation.theory is not None
+    missed = replace(
+        office_explanation.theory, target_missed="no alpha gives a ratio of 5", ratio=0.83, terms={}
+    )
+    text = shown(capsys, replace(office_explanation, theory=missed), 5.0)
     assert (
         "no alpha gives a ratio of 5. The lines below are for the recommended alpha, "
         "where its ratio is 0.83" in text
@@ -211,12 +216,12 @@ def test_command(tmp_path, capsys):
     assert run_app(["recommend", str(path), "--runs", "2", "--explain", "--json"]) in (0, 3)
     captured = capsys.readouterr()
     assert captured.err == ""
-    found = json.loads(captured.out)
-    explanation = found["explanation"]
+    result = json.loads(captured.out)
+    explanation = result["explanation"]
     assert set(explanation) == THEORY_KEYS | OTHER_KEYS
     total = sum(explanation["terms_packets"].values())
-    assert total == pytest.approx(found["recommended"]["alpha_packets"])
-    assert explanation["defaults"]["ratio"] == found["before"]["packets"]["ratio"]
+    assert total == pytest.approx(result["recommended"]["alpha_packets"])
+    assert explanation["defaults"]["ratio"] == result["before"]["packets"]["ratio"]
 
 
 def test_the_command_rejects_in_one_line(tmp_path, capsys):

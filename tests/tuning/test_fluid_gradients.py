@@ -34,10 +34,10 @@ def fluid() -> DifferentiableFluid:
 
 
 def test_names_and_ranges_of_the_parameters():
-    assert [of.name for of in PARAMETERS] == [
+    assert [parameter.name for parameter in PARAMETERS] == [
         "vegas.alpha_packets", "min_thresh_packets", "spread_packets", "max_drop",
     ]  # fmt: skip
-    assert [of.value(network()) for of in PARAMETERS] == [1.0, 10.0, 70.0, 0.1]
+    assert [parameter.value(network()) for parameter in PARAMETERS] == [1.0, 10.0, 70.0, 0.1]
     assert PARAMETERS[1].range(network()) == (1.0, 99.0)
     changed = with_values(network(), PARAMETERS, [3.0, 20.0, 30.0, 0.5])
     assert changed.link.aqm == Red(min_thresh=20.0, max_thresh=50.0, max_drop=0.5)
@@ -52,14 +52,14 @@ def test_red_cannot_be_tuned_where_there_is_none():
 
 def test_outputs_are_those_of_a_simulation(fluid):
     """The same network simulated separately with the same steps, and measured by `metrics`."""
-    found, _ = fluid.at(np.log(VALUES))
-    at_values = with_values(network(), PARAMETERS, [jnp.asarray(of) for of in VALUES])
+    result, _ = fluid.at(np.log(VALUES))
+    at_values = with_values(network(), PARAMETERS, [jnp.asarray(value) for value in VALUES])
     run = simulate_fluid(at_values, UNTIL, warmup=WARMUP, tolerance=None)
-    rates = [np.average(found.goodput[own], weights=fluid.count[own]) for own in fluid.classes]
+    rates = [np.average(result.goodput[own], weights=fluid.count[own]) for own in fluid.classes]
     np.testing.assert_allclose(rates, metrics.goodput(run), rtol=1e-6)
-    assert found.queueing_delay == pytest.approx(float(metrics.queueing_delay(run)[0]), rel=1e-6)
-    assert found.drop_share == pytest.approx(float(metrics.drop_share(run)[0]), rel=1e-6)
-    assert found.utilisation == pytest.approx(float(metrics.utilisation(run)[0]), rel=1e-6)
+    assert result.queueing_delay == pytest.approx(float(metrics.queueing_delay(run)[0]), rel=1e-6)
+    assert result.drop_share == pytest.approx(float(metrics.drop_share(run)[0]), rel=1e-6)
+    assert result.utilisation == pytest.approx(float(metrics.utilisation(run)[0]), rel=1e-6)
 
 
 @pytest.mark.parametrize("number", range(len(PARAMETERS)))
@@ -86,8 +86,8 @@ def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(
     values, slopes = fluid.at(np.log(VALUES))
 
     def overflown(*given):
-        found, along, solution = outputs_and_slopes(*given)
-        return found, along._replace(goodput=along.goodput * np.inf), solution
+        result, along, solution = outputs_and_slopes(*given)
+        return result, along._replace(goodput=along.goodput * np.inf), solution
 
     monkeypatch.setattr(fluid_gradients, "outputs_and_slopes", overflown)
     same, instead = DifferentiableFluid(network(), PARAMETERS, UNTIL, WARMUP).at(np.log(VALUES))
@@ -107,7 +107,9 @@ def test_further_points_correct_the_differences_by_a_run_each(monkeypatch):
     runs = []
     alone = fluid_gradients.outputs_alone
     monkeypatch.setattr(
-        fluid_gradients, "outputs_alone", lambda x, *of: runs.append(x) or alone(x, *of)
+        fluid_gradients,
+        "outputs_alone",
+        lambda x, *arguments: runs.append(x) or alone(x, *arguments),
     )
     here, step, across = (
         np.log(VALUES),

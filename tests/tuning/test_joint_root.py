@@ -24,27 +24,27 @@ def shares(x: np.ndarray, top: float) -> np.ndarray:
 def test_each_class_has_its_ratio(start):
     """Both are the root of a^0.8 (1 + 0.3 a) = 1.5."""
     root = brentq(lambda a: a**0.8 * (1 + 0.3 * a) - 1.5, 1.0, 2.0)
-    found = solve_ratios(lambda x: np.log(shares(x, 9.0) / 1.5), [np.log([start, start])], BOUNDS)
-    assert found.converged
-    np.testing.assert_allclose(np.exp(found.x), root, rtol=0.003)
-    assert found.evaluations <= 5
+    result = solve_ratios(lambda x: np.log(shares(x, 9.0) / 1.5), [np.log([start, start])], BOUNDS)
+    assert result.converged
+    np.testing.assert_allclose(np.exp(result.x), root, rtol=0.003)
+    assert result.evaluations <= 5
 
 
 @pytest.mark.parametrize("start", STARTS)
 def test_a_class_on_its_plateau_keeps_the_other_not_from_coming_near(start):
-    found = solve_ratios(lambda x: np.log(shares(x, 0.5) / 1.5), [np.log([start, start])], BOUNDS)
-    assert not found.converged
-    assert abs(found.distances[0]) < 0.25
-    assert found.evaluations <= MAX_EVALUATIONS
+    result = solve_ratios(lambda x: np.log(shares(x, 0.5) / 1.5), [np.log([start, start])], BOUNDS)
+    assert not result.converged
+    assert abs(result.distances[0]) < 0.25
+    assert result.evaluations <= MAX_EVALUATIONS
 
 
 def test_it_ends_where_a_step_changes_nothing():
     """The first ratio is its alpha, the second a half whatever its alpha: two steps are enough."""
-    found = solve_ratios(
+    result = solve_ratios(
         lambda x: np.log(np.array([math.exp(x[0]), 0.5])), [np.log([2.0, 2.0])], BOUNDS
     )
-    assert found.x[0] == pytest.approx(0.0, abs=1e-9)
-    assert found.evaluations == 3
+    assert result.x[0] == pytest.approx(0.0, abs=1e-9)
+    assert result.evaluations == 3
 
 
 def test_the_next_beginning_is_tried_only_where_the_first_led_to_nothing():
@@ -55,8 +55,8 @@ def test_the_next_beginning_is_tried_only_where_the_first_led_to_nothing():
         return np.array([1.0, 1.0]) if x[0] < 0 else x - 1.0
 
     starts = [np.array([-2.0, -2.0]), np.array([0.5, 0.5])]
-    found = solve_ratios(distances_at, starts, [(-3.0, 3.0)] * 2)
-    assert found.converged
-    np.testing.assert_allclose(found.x, 1.0, atol=0.003)
-    assert found.evaluations == len(seen)
+    result = solve_ratios(distances_at, starts, [(-3.0, 3.0)] * 2)
+    assert result.converged
+    np.testing.assert_allclose(result.x, 1.0, atol=0.003)
+    assert result.evaluations == len(seen)
     assert solve_ratios(lambda x: x - 1.0, starts, [(-3.0, 3.0)] * 2).evaluations < len(seen)

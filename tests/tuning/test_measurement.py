@@ -33,25 +33,25 @@ def measured(seeds=SEEDS) -> Measurement:
     "ratios", [[1.0, 1.1], [0.9, 1.2, 1.0, 0.7], list(np.linspace(0.5, 2, 30))]
 )
 def test_interval_is_students(ratios):
-    found = Measurement(tuple({"ratio": ratio} for ratio in ratios))
+    result = Measurement(tuple({"ratio": ratio} for ratio in ratios))
     logs = np.log(ratios)
     expected = scipy.stats.t.interval(
         0.95, len(logs) - 1, loc=logs.mean(), scale=scipy.stats.sem(logs)
     )
-    np.testing.assert_allclose(np.log(found.interval), expected)
-    assert found.ratio == pytest.approx(scipy.stats.gmean(ratios))
-    low, high = found.interval
-    assert found.contains(low)
-    assert found.contains(high)
-    assert not found.contains(low * 0.999)
-    assert not found.contains(high * 1.001)
+    np.testing.assert_allclose(np.log(result.interval), expected)
+    assert result.ratio == pytest.approx(scipy.stats.gmean(ratios))
+    low, high = result.interval
+    assert result.contains(low)
+    assert result.contains(high)
+    assert not result.contains(low * 0.999)
+    assert not result.contains(high * 1.001)
 
 
 def test_interval_covers_95_percent():
     """Of normal logarithms: 4000 measurements of 5 runs; three standard errors are 1.1 %."""
     logs = np.random.default_rng(7).normal(math.log(0.8), 0.2, (4000, 5))
-    held = [Measurement(tuple({"ratio": math.exp(x)} for x in row)).contains(0.8) for row in logs]
-    assert np.mean(held) == pytest.approx(0.95, abs=0.011)
+    covers = [Measurement(tuple({"ratio": math.exp(x)} for x in row)).contains(0.8) for row in logs]
+    assert np.mean(covers) == pytest.approx(0.95, abs=0.011)
 
 
 def test_one_run_gives_no_interval():
@@ -59,13 +59,13 @@ def test_one_run_gives_no_interval():
 
 
 def test_means():
-    found = Measurement(({"ratio": 1.0, "x": 1.0}, {"ratio": 4.0, "x": 2.0})).means()
-    assert found == {"ratio": pytest.approx(2.0), "x": 1.5}
+    result = Measurement(({"ratio": 1.0, "x": 1.0}, {"ratio": 4.0, "x": 2.0})).means()
+    assert result == {"ratio": pytest.approx(2.0), "x": 1.5}
 
 
 def test_each_seed_is_one_run_of_the_simulator():
-    found = measured()
-    for seed, numbers in zip(SEEDS, found.runs, strict=True):
+    result = measured()
+    for seed, numbers in zip(SEEDS, result.runs, strict=True):
         run = simulate_packets(NETWORK, 10.0, warmup=3.0, seed=seed)
         assert numbers["ratio"] == pytest.approx(metrics.goodput_ratio(run, "vegas"))
         assert numbers["jain_index"] == pytest.approx(metrics.jain_index(run))
@@ -74,7 +74,7 @@ def test_each_seed_is_one_run_of_the_simulator():
         assert numbers["drop_share"] == pytest.approx(float(metrics.drop_share(run)[0]))
         delay = float(metrics.queueing_delay(run)[0])
         assert numbers["queueing_delay_s"] == pytest.approx(delay)
-    assert len({numbers["ratio"] for numbers in found.runs}) == 3
+    assert len({numbers["ratio"] for numbers in result.runs}) == 3
 
 
 def test_parallel_is_sequential_and_repeatable(monkeypatch):

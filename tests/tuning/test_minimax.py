@@ -33,33 +33,38 @@ from vegasfluid.tuning.settings import RunSettings, resolve_settings
 
 
 def test_scenarios_are_the_nominal_the_corners_and_points_inside():
-    found = make_scenarios(NETWORK, RANGES, PLACE)
-    assert [of.kind for of in found] == ["nominal"] + 4 * ["corner"] + 4 * ["inside"]
-    assert found[0].network is NETWORK
-    assert {tuple(of.numbers.values()) for of in found[1:5]} == {(5, 30), (5, 50), (7, 30), (7, 50)}
-    for of in found[1:]:
-        reno = of.network.flows["reno"]
+    result = make_scenarios(NETWORK, RANGES, PLACE)
+    assert [scenario.kind for scenario in result] == ["nominal"] + 4 * ["corner"] + 4 * ["inside"]
+    assert result[0].network is NETWORK
+    assert {tuple(scenario.numbers.values()) for scenario in result[1:5]} == {
+        (5, 30),
+        (5, 50),
+        (7, 30),
+        (7, 50),
+    }
+    for scenario in result[1:]:
+        reno = scenario.network.flows["reno"]
         assert type(reno.count) is int
         assert (reno.count, reno.base_rtt) == pytest.approx(
-            (of.numbers["reno.count"], of.numbers["reno.base_rtt_ms"] / 1000)
+            (scenario.numbers["reno.count"], scenario.numbers["reno.base_rtt_ms"] / 1000)
         )
-        assert of.network.flows["vegas"] == NETWORK.flows["vegas"]
-    for of in found[5:]:
-        assert of.numbers["reno.count"] in (5, 6, 7)
-        assert 30 < of.numbers["reno.base_rtt_ms"] < 50
-    shares = np.array([list(of.quantiles.values()) for of in found[5:]])
+        assert scenario.network.flows["vegas"] == NETWORK.flows["vegas"]
+    for scenario in result[5:]:
+        assert scenario.numbers["reno.count"] in (5, 6, 7)
+        assert 30 < scenario.numbers["reno.base_rtt_ms"] < 50
+    shares = np.array([list(scenario.quantiles.values()) for scenario in result[5:]])
     assert (np.sort(shares, axis=0) // 0.25 == np.arange(4)[:, None]).all()  # one in each quarter
 
 
 @pytest.mark.parametrize("ranges", [6, 9, 15, 16, 31])
 def test_part_of_the_corners_is_orthogonal(ranges):
     """Any two ranges occur in all four combinations equally often, with each corner's opposite."""
-    found = corners(ranges)
-    assert len(found) == (32 if ranges < 16 else 64)
-    assert len({tuple(row) for row in found}) == len(found)
-    assert {tuple(row) for row in 1 - found} == {tuple(row) for row in found}
-    for one, other in combinations(found.T, 2):
-        assert np.bincount((2 * one + other).astype(int)).tolist() == 4 * [len(found) // 4]
+    result = corners(ranges)
+    assert len(result) == (32 if ranges < 16 else 64)
+    assert len({tuple(row) for row in result}) == len(result)
+    assert {tuple(row) for row in 1 - result} == {tuple(row) for row in result}
+    for one, other in combinations(result.T, 2):
+        assert np.bincount((2 * one + other).astype(int)).tolist() == 4 * [len(result) // 4]
 
 
 def test_number_of_ranges_is_checked():
@@ -78,7 +83,7 @@ class Made(ScenarioFluids):
 
     def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
         def at(x: float) -> np.ndarray:
-            return np.array([of(x) for of in self._made])
+            return np.array([function(x) for function in self._made])
 
         width = 1e-6
         slopes = (at(log_alpha + width) - at(log_alpha - width)) / (2 * width)
@@ -87,12 +92,12 @@ class Made(ScenarioFluids):
 
 def test_two_lines_intersect_where_algebra_says():
     """|x - 1| and |2 x - 4|, of which neither has a floor: x - 1 = 4 - 2 x at 5/3, both 2/3."""
-    found = search_minimax(Made(lambda x: x - 1, lambda x: 2 * x - 4), 2.0, 1.0, 100.0)
-    assert math.log(found.alpha) == pytest.approx(5 / 3, abs=1e-3)
-    assert found.regret == pytest.approx(2 / 3, abs=2e-3)
-    assert found.slope == pytest.approx(1.5)
-    assert np.log(found.best_alphas) == pytest.approx([1.0, 2.0], abs=1e-6)
-    assert found.least.tolist() == [0.0, 0.0]
+    result = search_minimax(Made(lambda x: x - 1, lambda x: 2 * x - 4), 2.0, 1.0, 100.0)
+    assert math.log(result.alpha) == pytest.approx(5 / 3, abs=1e-3)
+    assert result.regret == pytest.approx(2 / 3, abs=2e-3)
+    assert result.slope == pytest.approx(1.5)
+    assert np.log(result.best_alphas) == pytest.approx([1.0, 2.0], abs=1e-6)
+    assert result.least.tolist() == [0.0, 0.0]
 
 
 def test_a_network_in_which_nothing_is_fair_does_not_dictate():
@@ -100,19 +105,19 @@ def test_a_network_in_which_nothing_is_fair_does_not_dictate():
     sides as far as the plateau is), while its regret is zero from 1 on and x = 2 is best.
     """
     plateau = Made(lambda x: min(x - 2, -1.0), lambda x: x - 2)
-    found = search_minimax(plateau, 3.0, 0.5, 100.0)
-    assert found.least == pytest.approx([1.0, 0.0])
-    assert math.log(found.alpha) == pytest.approx(2.0, abs=2e-3)
-    assert found.regret < 2e-3
+    result = search_minimax(plateau, 3.0, 0.5, 100.0)
+    assert result.least == pytest.approx([1.0, 0.0])
+    assert math.log(result.alpha) == pytest.approx(2.0, abs=2e-3)
+    assert result.regret < 2e-3
 
 
 def test_of_a_plateau_the_smaller_alpha_is_taken():
     """All networks are below the goal, and as near as they come from x = 1.6 on."""
-    found = search_minimax(
+    result = search_minimax(
         Made(lambda x: min(x - 3, -1.5), lambda x: min(x - 3, -1.4)), 2.0, 0.5, 1e3
     )
-    assert 1.59 - PLATEAU_XTOL / 2 < math.log(found.alpha) < 1.6 + PLATEAU_XTOL
-    assert found.regret < PLATEAU_TOLERANCE
+    assert 1.59 - PLATEAU_XTOL / 2 < math.log(result.alpha) < 1.6 + PLATEAU_XTOL
+    assert result.regret < PLATEAU_TOLERANCE
 
 
 @pytest.fixture
@@ -126,8 +131,13 @@ def scenarios() -> tuple[Scenario, ...]:
 def fluids() -> ScenarioFluids:
     law = with_alpha(Vegas(), 1.0)
     given = [
-        Scenario(of.kind, of.quantiles, of.numbers, of.network.with_law("vegas", law))
-        for of in make_scenarios(NETWORK, COUNTS, PLACE)
+        Scenario(
+            scenario.kind,
+            scenario.quantiles,
+            scenario.numbers,
+            scenario.network.with_law("vegas", law),
+        )
+        for scenario in make_scenarios(NETWORK, COUNTS, PLACE)
     ]
     return ScenarioFluids(given, "vegas", target_ratio=GOAL, until=UNTIL, warmup=WARMUP)
 
@@ -152,12 +162,13 @@ def test_batched_distances_are_those_of_single_runs(scenarios, fluids):
 def test_steps_and_lags_serve_all_networks():
     """The shortest step of all and the longest lag: a shorter lag needs a shorter step."""
     places = [PLACE({"reno.base_rtt_ms": value}) for value in (5, 200)]
-    given = [Scenario("corner", {}, {}, of) for of in places]
+    given = [Scenario("corner", {}, {}, network) for network in places]
     apart = [
-        ScenarioFluids([of], "vegas", target_ratio=GOAL, until=UNTIL, warmup=WARMUP) for of in given
+        ScenarioFluids([scenario], "vegas", target_ratio=GOAL, until=UNTIL, warmup=WARMUP)
+        for scenario in given
     ]
-    tasks = [of._batches[0].spec for of in apart]
-    grids = [of.grid for of in tasks]
+    tasks = [fluids._batches[0].spec for fluids in apart]
+    grids = [spec.grid for spec in tasks]
     [together] = ScenarioFluids(
         given, "vegas", target_ratio=GOAL, until=UNTIL, warmup=WARMUP
     )._batches
@@ -165,7 +176,7 @@ def test_steps_and_lags_serve_all_networks():
     assert together.spec.grid.step == grids[0].step
     assert together.spec.grid.longest_lag == grids[1].longest_lag > grids[0].longest_lag
     longest = together.models.parameters.delay_bounds.longest
-    np.testing.assert_array_equal(longest, [of.longest_lag for of in grids])
+    np.testing.assert_array_equal(longest, [grid.longest_lag for grid in grids])
 
 
 def test_slopes_are_those_of_central_differences(fluids):
@@ -176,15 +187,18 @@ def test_slopes_are_those_of_central_differences(fluids):
 
 def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
     """Every network at every alpha of a grid by a run of its own; the least worst case of them."""
-    found = search_minimax(fluids, 3.0, 0.5, 300.0)
-    assert found.least == pytest.approx(np.zeros(len(scenarios)))
+    result = search_minimax(fluids, 3.0, 0.5, 300.0)
+    assert result.least == pytest.approx(np.zeros(len(scenarios)))
     step = 0.04
-    grid = np.log(found.alpha) + step * np.array([-5.5, -1.5, -0.5, 0.5, 1.5, 5.5])
-    worst = [max(abs(distance(of.network, math.exp(x))) for of in scenarios) for x in grid.tolist()]
-    assert abs(grid[np.argmin(worst)] - math.log(found.alpha)) < step
-    assert found.regret <= min(worst) + 5e-3
-    assert found.regret > 0.1  # there is something to balance
-    outlook = found.evaluation.distances
+    grid = np.log(result.alpha) + step * np.array([-5.5, -1.5, -0.5, 0.5, 1.5, 5.5])
+    worst = [
+        max(abs(distance(scenario.network, math.exp(x))) for scenario in scenarios)
+        for x in grid.tolist()
+    ]
+    assert abs(grid[np.argmin(worst)] - math.log(result.alpha)) < step
+    assert result.regret <= min(worst) + 5e-3
+    assert result.regret > 0.1  # there is something to balance
+    outlook = result.evaluation.distances
     assert outlook.max() == pytest.approx(-outlook.min(), abs=5e-3)
 
 
@@ -208,12 +222,12 @@ def search_on(*active: ScenarioBound) -> MinimaxSearch:
 def test_balance_is_the_middle_of_the_worst_run_by_run():
     """By hand: of 2 and 8 against 1/4 and 1/4 the geometric means are 1/sqrt 2 and sqrt 2."""
     sides = [
-        ScenarioBound(n, made_job(of))
-        for n, of in enumerate(([1.0, 1.1], [2.0, 8.0], [0.25, 0.25]))
+        ScenarioBound(n, made_job(ratios))
+        for n, ratios in enumerate(([1.0, 1.1], [2.0, 8.0], [0.25, 0.25]))
     ]
-    found = search_on(*sides).middle(Vegas())
-    assert found.ratios.tolist() == pytest.approx([0.5**0.5, 2**0.5])
-    assert found.ratio == pytest.approx(1.0)
+    result = search_on(*sides).middle(Vegas())
+    assert result.ratios.tolist() == pytest.approx([0.5**0.5, 2**0.5])
+    assert result.ratio == pytest.approx(1.0)
 
 
 def test_a_floor_keeps_a_network_from_dictating():
@@ -237,7 +251,7 @@ def test_regret_counts_on_both_sides_of_the_target():
 
 @pytest.fixture
 @cache
-def found():
+def result():
     return recommend(
         NETWORK, ranges=COUNTS, substitute=PLACE, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=6
     )
@@ -245,10 +259,10 @@ def found():
 
 @pytest.mark.slow
 @pytest.mark.unoptimised
-def test_the_worst_cases_balance_on_packets(found):
+def test_the_worst_cases_balance_on_packets(result):
     """Measured again here, network by network: the law is best among its neighbours."""
-    law, robust = found.after.law, found.robust
-    assert found.reached
+    law, robust = result.after.law, result.robust
+    assert result.reached
     assert robust.worst <= FAIR
     most, least = robust.highest.packets, robust.lowest.packets
     assert least.ratio < GOAL < most.ratio
@@ -262,22 +276,22 @@ def test_the_worst_cases_balance_on_packets(found):
         ratio = measure(changed, "vegas", seeds, until=UNTIL, warmup=WARMUP).ratio
         return abs(math.log(ratio / GOAL))
 
-    corners_first = [of.network for of in make_scenarios(NETWORK, COUNTS, PLACE)][1:]
+    corners_first = [scenario.network for scenario in make_scenarios(NETWORK, COUNTS, PLACE)][1:]
     for factor in (0.5, 2.0):
         alpha = factor * law.alpha
         assert any(far(network, alpha) > robust.worst for network in corners_first)
 
 
 @pytest.mark.slow
-def test_every_network_is_evaluated(found):
-    seen = found.robust.scenarios
-    assert [of.scenario.numbers for of in seen] == [
-        of.numbers for of in make_scenarios(NETWORK, COUNTS, PLACE)
+def test_every_network_is_evaluated(result):
+    seen = result.robust.scenarios
+    assert [outcome.scenario.numbers for outcome in seen] == [
+        scenario.numbers for scenario in make_scenarios(NETWORK, COUNTS, PLACE)
     ]
-    assert min(len(of.packets.runs) for of in seen) >= 2
-    assert found.after.packets == found.robust.nominal.packets == seen[0].packets
-    assert found.before.law == Vegas()
-    ratios = [of.packets.ratio for of in seen if len(of.packets.runs) >= 6]
+    assert min(len(outcome.packets.runs) for outcome in seen) >= 2
+    assert result.after.packets == result.robust.nominal.packets == seen[0].packets
+    assert result.before.law == Vegas()
+    ratios = [outcome.packets.ratio for outcome in seen if len(outcome.packets.runs) >= 6]
     assert len(ratios) >= 3
-    assert found.robust.highest.packets.ratio == max(ratios)
-    assert found.robust.lowest.packets.ratio == min(ratios)
+    assert result.robust.highest.packets.ratio == max(ratios)
+    assert result.robust.lowest.packets.ratio == min(ratios)

@@ -55,7 +55,7 @@ class MadeUp:
             0.01 / u * np.array([0.0, -1.0]),
             np.zeros(2),
         )
-        return outputs(a, u), Outputs(*(of[..., : self.parameters] for of in slopes))
+        return outputs(a, u), Outputs(*(slope[..., : self.parameters] for slope in slopes))
 
 
 def problem(goal, constraints=Constraints(), parameters=1, **options) -> NonlinearProgram:  # noqa: B008
@@ -81,39 +81,39 @@ STARTS = pytest.mark.parametrize(
 @pytest.mark.parametrize("goal", [ShareRatio(1.0), JainIndex(), AlphaFair(1.0), AlphaFair(2.0)])
 def test_one_parameters(start, goal):
     """All goals are best where both flows have the same: a = 1."""
-    found = solve_program(problem(goal), np.log([start]))
-    assert np.exp(found[0]) == pytest.approx(1.0, rel=0.02)
+    result = solve_program(problem(goal), np.log([start]))
+    assert np.exp(result[0]) == pytest.approx(1.0, rel=0.02)
 
 
 @STARTS
 def test_the_worst_flow(start):
-    found = solve_program(problem(WorstFlow()), np.log([start]))
-    assert np.exp(found[0]) == pytest.approx(1.0, rel=0.05)
+    result = solve_program(problem(WorstFlow()), np.log([start]))
+    assert np.exp(result[0]) == pytest.approx(1.0, rel=0.05)
 
 
 @STARTS
 def test_one_parameter_within_a_limit(start):
     """The delay is a / 100: at most 0.004 s allows a = 0.4, and the ratio 0.4."""
-    found = solve_program(
+    result = solve_program(
         problem(ShareRatio(1.0), Constraints(queueing_delay=0.004)), np.log([start])
     )
-    assert np.exp(found[0]) == pytest.approx(0.4, rel=0.003)
+    assert np.exp(result[0]) == pytest.approx(0.4, rel=0.003)
 
 
 @STARTS
 def test_a_limit_that_nothing_keeps_to(start):
     """The utilisation is what it is; alone it does not stand in the way of the goal."""
-    found = solve_program(problem(ShareRatio(1.0), Constraints(utilisation=0.99)), np.log([start]))
-    assert np.exp(found[0]) == pytest.approx(1.0, rel=0.02)
+    result = solve_program(problem(ShareRatio(1.0), Constraints(utilisation=0.99)), np.log([start]))
+    assert np.exp(result[0]) == pytest.approx(1.0, rel=0.02)
 
 
 @STARTS
 def test_two_parameters_find_the_smallest_delay(start):
     """Ratio 1 is a u = 1; the delay u / 100 then falls with u, until the drop share is 0.05."""
-    found = solve_program(
+    result = solve_program(
         problem(ShareRatio(1.0), Constraints(drop_share=0.05), 2), np.log([start, 1.0])
     )
-    a, u = np.exp(found)
+    a, u = np.exp(result)
     assert u == pytest.approx(0.2, rel=0.01)
     assert a * u == pytest.approx(1.0, abs=0.006)
 
@@ -129,31 +129,31 @@ def test_two_parameters_with_a_smooth_goal():
         return 1000 * spread + math.log(delay) + 1e6 * max(math.log(drops / 0.05), 0) ** 2
 
     best = minimize(objective, np.log([4.0, 0.3]), method="Nelder-Mead", options={"xatol": 1e-6})
-    found = solve_program(problem(JainIndex(), limits, 2), np.log([1.0, 1.0]))
-    np.testing.assert_allclose(np.exp(found), np.exp(best.x), rtol=0.01)
+    result = solve_program(problem(JainIndex(), limits, 2), np.log([1.0, 1.0]))
+    np.testing.assert_allclose(np.exp(result), np.exp(best.x), rtol=0.01)
 
 
 def test_the_smallest_delay_whatever_the_goal():
-    found = minimise_delay(
+    result = minimise_delay(
         problem(ShareRatio(1.0), Constraints(drop_share=0.05), 2), np.log([1.0, 1.0])
     )
-    a, u = np.exp(found)
+    a, u = np.exp(result)
     assert a == pytest.approx(0.01, rel=0.01)
     assert u == pytest.approx(0.2, rel=0.01)
 
 
 def test_a_gain_margin_by_differences():
     """It is 2 / a: at least 4 allows a = 0.5."""
-    asked = problem(
+    program = problem(
         ShareRatio(1.0), Constraints(gain_margin=4.0), gain_margin=lambda x: 2 / math.exp(x[0])
     )
-    found = solve_program(asked, np.log([0.1]))
-    assert np.exp(found[0]) == pytest.approx(0.5, rel=0.005)
+    result = solve_program(program, np.log([0.1]))
+    assert np.exp(result[0]) == pytest.approx(0.5, rel=0.005)
 
 
 def test_a_solution_stays_within_reach():
-    found = solve_program(problem(ShareRatio(1.0), trust_radius=0.5), np.log([0.1]))
-    assert found[0] == pytest.approx(math.log(0.1) + 0.5)
+    result = solve_program(problem(ShareRatio(1.0), trust_radius=0.5), np.log([0.1]))
+    assert result[0] == pytest.approx(math.log(0.1) + 0.5)
 
 
 def correction(at: float) -> OutputCorrection:
@@ -164,11 +164,11 @@ def correction(at: float) -> OutputCorrection:
 
 def test_a_correction_corrects_outputs_and_derivatives():
     x, width = np.array([0.3]), 1e-6
-    asked = problem(ShareRatio(1.0), correction=correction(0.1))
-    found, slopes = asked.outputs(x)
+    program = problem(ShareRatio(1.0), correction=correction(0.1))
+    result, slopes = program.outputs(x)
     plain, _ = MadeUp(1).at(x)
-    np.testing.assert_allclose(found.goodput, plain.goodput * np.exp([0.1 + 0.1, -0.2 + 0.2]))
-    above, below = asked.outputs(x + width)[0], asked.outputs(x - width)[0]
+    np.testing.assert_allclose(result.goodput, plain.goodput * np.exp([0.1 + 0.1, -0.2 + 0.2]))
+    above, below = program.outputs(x + width)[0], program.outputs(x - width)[0]
     for name in Outputs._fields:
         difference = (np.asarray(getattr(above, name)) - getattr(below, name)) / (2 * width)
         np.testing.assert_allclose(getattr(slopes, name)[..., 0], difference, atol=1e-6)
@@ -181,8 +181,8 @@ def test_a_correction_turns_so_that_it_holds_at_both_measurements():
         np.asarray(offset + gradient @ (before.at - updated.at))
         for offset, gradient in zip(updated.offset, updated.gradient, strict=True)
     ]
-    for found, expected in zip(back, before.offset, strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+    for result, expected in zip(back, before.offset, strict=True):
+        np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
 NETWORK = Network(
@@ -202,42 +202,50 @@ def truth(a: float, u: float) -> Outputs:
 
 def measured(network: Network, parameters: int, noise: float = 1e-3) -> Measurement:
     law: Any = network.flows["vegas"].law
-    found = truth(float(law.alpha), cast(Red, network.link.aqm).max_drop if parameters > 1 else 1.0)
+    result = truth(
+        float(law.alpha), cast(Red, network.link.aqm).max_drop if parameters > 1 else 1.0
+    )
     links = {
-        "queueing_delay_s": float(found.queueing_delay),
-        "drop_share": float(found.drop_share),
+        "queueing_delay_s": float(result.queueing_delay),
+        "drop_share": float(result.drop_share),
         "utilisation": UTILISATION,
     }
-    ratio = float(found.goodput[1] / found.goodput[0])
+    ratio = float(result.goodput[1] / result.goodput[0])
     delays = links["queueing_delay_s"] * (1 + noise * np.array([-1.0, -0.3, 0.3, 1.0]))
-    runs = tuple({"ratio": ratio, **links, "queueing_delay_s": float(of)} for of in delays)
-    return Measurement(runs, (found.goodput,) * 4)
+    runs = tuple({"ratio": ratio, **links, "queueing_delay_s": float(delay)} for delay in delays)
+    return Measurement(runs, (result.goodput,) * 4)
 
 
 def test_adaptation_reaches_the_goal_on_packets():
-    asked: list[float] = []
+    alphas: list[float] = []
 
     def measure(network: Network) -> Measurement:
-        asked.append(float(cast(Any, network.flows["vegas"].law).alpha))
+        alphas.append(float(cast(Any, network.flows["vegas"].law).alpha))
         return measured(network, 1)
 
     adapted = map_to_packets(
         problem(ShareRatio(1.0)), NETWORK, PARAMETERS[:1], measure, np.log([1.0])
     )
     assert adapted.measurement.ratio == pytest.approx(1.0, rel=0.02)
-    assert asked[0] == pytest.approx(1.0, rel=0.02)  # the fluid's own
+    assert alphas[0] == pytest.approx(1.0, rel=0.02)  # the fluid's own
     assert float(cast(Any, adapted.network.flows["vegas"].law).alpha) == pytest.approx(
-        min(asked, key=lambda a: abs(math.log(truth(a, 1.0).goodput[1] / truth(a, 1.0).goodput[0])))
+        min(
+            alphas, key=lambda a: abs(math.log(truth(a, 1.0).goodput[1] / truth(a, 1.0).goodput[0]))
+        )
     )
-    assert len(asked) <= 6
+    assert len(alphas) <= 6
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.05])
 def test_adaptation_keeps_to_limits_as_far_as_it_is_sure(noise):
     limits = Constraints(queueing_delay=0.02, drop_share=0.05)
-    asked = replace(problem(ShareRatio(1.0), limits, 2), bounds=[(-3.0, 3.0), (-3.0, 0.0)])
+    program = replace(problem(ShareRatio(1.0), limits, 2), bounds=[(-3.0, 3.0), (-3.0, 0.0)])
     adapted = map_to_packets(
-        asked, NETWORK, PARAMETERS, lambda network: measured(network, 2, noise), np.log([1.0, 0.5])
+        program,
+        NETWORK,
+        PARAMETERS,
+        lambda network: measured(network, 2, noise),
+        np.log([1.0, 0.5]),
     )
     means = adapted.measurement.means()
     assert (

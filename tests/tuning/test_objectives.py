@@ -92,7 +92,7 @@ def test_losses_can_be_differentiated(goal):
 def test_of_as_much_the_same_for_all_is_never_worse(goal):
     """And where a goal knows inequality at all, it is better."""
     mean = (GOODPUT * COUNT).sum() / COUNT.sum()
-    equal, other = (float(goal.loss(rates(of))) for of in (np.full(3, mean), GOODPUT))
+    equal, other = (float(goal.loss(rates(goodputs))) for goodputs in (np.full(3, mean), GOODPUT))
     assert equal < other or (goal == AlphaFair(0.0) and equal == pytest.approx(other))
 
 
@@ -126,12 +126,16 @@ def test_limits_from_above_and_below():
     limits = Constraints(queueing_delay=0.02, utilisation=0.9)
     kept = {"queueing_delay_s": 0.019, "utilisation": 0.95}
     assert limits.violated(kept) == []
-    assert [of.quantity for of in limits.violated({**kept, "queueing_delay_s": 0.0201})] == [
-        "queueing_delay_s"
-    ]
+    assert [
+        constraint.quantity for constraint in limits.violated({**kept, "queueing_delay_s": 0.0201})
+    ] == ["queueing_delay_s"]
     assert limits.violated({**kept, "queueing_delay_s": 0.0201}, tolerance=0.01) == []
-    assert [of.quantity for of in limits.violated({**kept, "utilisation": 0.8})] == ["utilisation"]
-    assert [of.quantity for of in limits.violated({**kept, "utilisation": 0.0})] == ["utilisation"]
+    assert [
+        constraint.quantity for constraint in limits.violated({**kept, "utilisation": 0.8})
+    ] == ["utilisation"]
+    assert [
+        constraint.quantity for constraint in limits.violated({**kept, "utilisation": 0.0})
+    ] == ["utilisation"]
 
 
 @pytest.mark.parametrize("number", range(2))

@@ -27,12 +27,12 @@ MODEL = Model(NETWORK, duration=80, warmup=30)
 
 
 def test_points_are_where_the_fluid_model_is():
-    found = operating_points(MODEL)
+    result = operating_points(MODEL)
     run = vf.simulate_fluid(NETWORK, 80, warmup=30)
     after = run.sel(time=slice(30, None))
-    assert list(found) == ["reno", "vegas"]
+    assert list(result) == ["reno", "vegas"]
     lost = float(vf.metrics.drop_share(run)[0])
-    for number, (name, point) in enumerate(found.items()):
+    for number, (name, point) in enumerate(result.items()):
         rtt = float(after["rtt"][:, number].mean())
         assert point.rtt_over_base == pytest.approx(rtt / NETWORK.mean_base_rtt(name), rel=0.15)
         assert point.cwnd == pytest.approx(float(after["cwnd"][:, number].mean()), rel=0.25)
@@ -45,13 +45,13 @@ def test_several_links_add_up():
     flows = {"long": replace(NETWORK.flows["reno"], path=("a", "b", "end"))}
     flows |= {name: replace(NETWORK.flows["reno"], path=(name,)) for name in ("a", "b")}
     flows["vegas"] = vf.Flows(1, vf.Vegas(), base_rtt=vf.ms(40), path=("end",))
-    found = operating_points(Model(vf.Network(links, flows), duration=60, warmup=20))
+    result = operating_points(Model(vf.Network(links, flows), duration=60, warmup=20))
     a, b = (
-        found[name].drop_prob for name in ("a", "b")
+        result[name].drop_prob for name in ("a", "b")
     )  # of some 1000 drops each, so 3 % of chance
     assert a == pytest.approx(b, rel=0.1)
-    assert found["long"].drop_prob == pytest.approx(a + b, rel=0.02)
-    excess = {name: point.rtt_over_base - 1 for name, point in found.items()}
+    assert result["long"].drop_prob == pytest.approx(a + b, rel=0.02)
+    excess = {name: point.rtt_over_base - 1 for name, point in result.items()}
     assert excess["long"] == pytest.approx(2 * excess["a"], rel=0.1)
 
 
@@ -75,11 +75,11 @@ def test_too_many_packets_are_left_to_the_fluid_model():
     count, alpha, capacity, rtt = 10_000, 10, vf.mbps(622_000), vf.ms(40)
     flows = {"vegas": vf.Flows(count, vf.Vegas(alpha, alpha), base_rtt=rtt)}
     model = Model(vf.Network(vf.Link(capacity, 4_000_000), flows), duration=40, warmup=20)
-    found = operating_points(model)["vegas"]
-    assert found.rtt_over_base == pytest.approx(1 + count * alpha / (capacity * rtt), rel=1e-5)
-    assert found.cwnd == pytest.approx(alpha + capacity * rtt / count, rel=1e-5)
-    assert found.drop_prob == 0.0
-    files = export_model(model, "linux", points={"vegas": found}).files
+    result = operating_points(model)["vegas"]
+    assert result.rtt_over_base == pytest.approx(1 + count * alpha / (capacity * rtt), rel=1e-5)
+    assert result.cwnd == pytest.approx(alpha + capacity * rtt / count, rel=1e-5)
+    assert result.drop_prob == 0.0
+    files = export_model(model, "linux", points={"vegas": result}).files
     assert "by the fluid model" in " ".join(files["tcp_vegas.conf"].replace("#", "").split())
     shorter = replace(model, duration=0.1, warmup=0.05)
     assert [engine_of_points(one) for one in (model, shorter, MODEL)] == ["fluid", *["packets"] * 2]

@@ -44,46 +44,46 @@ def searched_model(request, monkeypatch):
 
 def test_jains_index_is_raised(searched_model):
     """Its best is near the fair ratio, and the number is that of packets."""
-    found = recommend(office(), objective=JainIndex(), **TRIAL)
-    assert found.reached
-    assert found.before.packets.means()["jain_index"] < 0.75
-    after = found.after.packets.means()["jain_index"]
+    result = recommend(office(), objective=JainIndex(), **TRIAL)
+    assert result.reached
+    assert result.before.packets.means()["jain_index"] < 0.75
+    after = result.after.packets.means()["jain_index"]
     assert after > 0.98
-    document = found.as_json()
+    document = result.as_json()
     assert document["goal"] == {"jain_index": "largest"}
     assert document["goal_value"]["after"] == pytest.approx(after, rel=1e-9)
-    assert 0.8 < found.after.packets.ratio < 1.25
+    assert 0.8 < result.after.packets.ratio < 1.25
 
 
 @pytest.mark.slow
 def test_a_constraint_has_priority_over_the_ratio(fair, searched_model):
     """Fewer drops than the fair alpha makes: what is fairest with so few is taken, and told."""
     bound = 0.8 * fair.after.packets.means()["drop_share"]
-    found = recommend(office(), constraints=Constraints(drop_share=bound), **TRIAL)
-    assert found.after.packets.means()["drop_share"] <= 1.02 * bound
-    assert found.after.law.alpha < fair.after.law.alpha
-    assert found.before.packets.ratio < found.after.packets.ratio < fair.after.packets.ratio
-    assert not found.reached
-    assert f"drop share at most {bound:.4g} the ratio is {found.after.packets.ratio:.3g}" in (
-        found.reason
+    result = recommend(office(), constraints=Constraints(drop_share=bound), **TRIAL)
+    assert result.after.packets.means()["drop_share"] <= 1.02 * bound
+    assert result.after.law.alpha < fair.after.law.alpha
+    assert result.before.packets.ratio < result.after.packets.ratio < fair.after.packets.ratio
+    assert not result.reached
+    assert f"drop share at most {bound:.4g} the ratio is {result.after.packets.ratio:.3g}" in (
+        result.reason
     )
 
 
 def test_a_limit_that_is_kept_anyhow_changes_nothing(fair):
-    found = recommend(
+    result = recommend(
         office(), constraints=Constraints(queueing_delay=0.2, utilisation=0.5), **TRIAL
     )
-    assert found.after.law == fair.after.law
-    assert found.reached == fair.reached
-    assert found.as_json()["limits"] == {"queueing_delay_s": 0.2, "utilisation": 0.5}
+    assert result.after.law == fair.after.law
+    assert result.reached == fair.reached
+    assert result.as_json()["limits"] == {"queueing_delay_s": 0.2, "utilisation": 0.5}
 
 
 def test_a_limit_that_nothing_keeps_to(searched_model):
     """Reno alone fills the queue to more than that, whatever Vegas does."""
-    found = recommend(office(), constraints=Constraints(queueing_delay=0.02), **TRIAL)
-    assert not found.reached
+    result = recommend(office(), constraints=Constraints(queueing_delay=0.02), **TRIAL)
+    assert not result.reached
     assert "no setting that was tried keeps to queueing delay at most 0.02 s (it is 0.0" in (
-        found.reason
+        result.reason
     )
 
 
@@ -91,34 +91,34 @@ def test_a_limit_that_nothing_keeps_to(searched_model):
 def test_a_gain_margin_is_that_of_the_equilibrium(fair):
     """One that is kept changes nothing; the search within one is in `test_constrained`."""
     margin = gain_margin(fair.network)
-    found = recommend(office(), constraints=Constraints(gain_margin=margin / 1.5), **TRIAL)
-    assert found.after.law == fair.after.law
-    assert found.reached == fair.reached
+    result = recommend(office(), constraints=Constraints(gain_margin=margin / 1.5), **TRIAL)
+    assert result.after.law == fair.after.law
+    assert result.reached == fair.reached
     assert margin == stability(equilibrium(fair.network)).gain_margin
 
 
 def test_red_is_tuned_for_a_smaller_delay(searched_model):
-    found = recommend(office(), tune_queue=True, constraints=Constraints(drop_share=0.02), **TRIAL)
-    before, after = found.before.packets.means(), found.after.packets.means()
-    assert found.reached
-    assert found.after.packets.ratio == pytest.approx(1.0, abs=0.1)
+    result = recommend(office(), tune_queue=True, constraints=Constraints(drop_share=0.02), **TRIAL)
+    before, after = result.before.packets.means(), result.after.packets.means()
+    assert result.reached
+    assert result.after.packets.ratio == pytest.approx(1.0, abs=0.1)
     assert after["queueing_delay_s"] < 0.9 * before["queueing_delay_s"]
     assert after["drop_share"] < 0.0205
     assert after["utilisation"] > 0.98 * before["utilisation"]
-    assert found.network.link.aqm != office().link.aqm
-    queue = found.as_json()["recommended"]
+    assert result.network.link.aqm != office().link.aqm
+    queue = result.as_json()["recommended"]
     assert 1 <= queue["min_thresh_packets"] < queue["max_thresh_packets"] <= 150
     assert 0.01 <= queue["max_drop"] <= 1
 
 
 def test_the_front_falls_from_fair_to_quick(searched_model):
     front = pareto_front(office(), objective=WorstFlow(), size=5, **TRIAL)
-    delays = [of.packets.means()["queueing_delay_s"] for of in front.points]
-    values = [of.packet_values.mean() for of in front.points]
+    delays = [point.packets.means()["queueing_delay_s"] for point in front.points]
+    values = [point.packet_values.mean() for point in front.points]
     assert len(front.points) >= 3
     assert delays == sorted(delays, reverse=True)
     assert values[0] > values[-1] + 0.3
-    assert len({tuple(of.setting.values()) for of in front.points}) == len(front.points)
+    assert len({tuple(point.setting.values()) for point in front.points}) == len(front.points)
 
 
 @pytest.mark.slow
@@ -184,14 +184,17 @@ OUT_OF_REACH = {
 
 @pytest.mark.parametrize(
     "case",
-    [of if "Linux" in of else pytest.param(of, marks=pytest.mark.slow) for of in OUT_OF_REACH],
+    [
+        name if "Linux" in name else pytest.param(name, marks=pytest.mark.slow)
+        for name in OUT_OF_REACH
+    ],
 )
 def test_what_cannot_be_reached(case):
     """The quick one is above; `test_recommend` has one below."""
     given, ratio, end, side = OUT_OF_REACH[case]
-    found = recommend(given, ratio=ratio, **TRIAL)
-    assert not found.reached
-    assert found.reason.startswith(f"even with the {end} setting (alpha ")
-    assert found.reason.endswith(side)
-    others = [of.ratio for of in (found.after.packets, found.before.packets)]
+    result = recommend(given, ratio=ratio, **TRIAL)
+    assert not result.reached
+    assert result.reason.startswith(f"even with the {end} setting (alpha ")
+    assert result.reason.endswith(side)
+    others = [measurement.ratio for measurement in (result.after.packets, result.before.packets)]
     assert abs(math.log(others[0] / ratio)) <= abs(math.log(others[1] / ratio)) + 1e-9

@@ -31,14 +31,14 @@ def test_linux_counts_a_packet_of_window_as_rtt_over_base():
 
 
 @pytest.mark.parametrize(
-    ("dialect", "alpha", "settled"),
+    ("dialect", "alpha", "settable"),
     [("ns2", 3.4, 3), ("ns2", 3.6, 4), ("ns2", 0.2, 1), ("linux", 0.01, 1), ("brakmo", 0.2, 0.2)],
 )
-def test_alpha_is_settled_where_the_dialect_can_hold_it(dialect, alpha, settled):
+def test_alpha_is_rounded_to_what_the_dialect_can_represent(dialect, alpha, settable):
     law = Vegas(dialect=dialect)
-    found = whole_if_needed(law, alpha)
-    assert found == settled
-    assert with_alpha(law, found).alpha == settled  # which refuses what the dialect cannot hold
+    result = whole_if_needed(law, alpha)
+    assert result == settable
+    assert with_alpha(law, result).alpha == settable  # which refuses what the dialect cannot hold
 
 
 def test_range():

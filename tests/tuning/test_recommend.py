@@ -76,40 +76,42 @@ def test_json_of_the_command(tmp_path, capsys, fair):
     assert run_app(["recommend", str(path), "--runs", "6", "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    found = json.loads(captured.out)
-    assert set(found) == {
+    result = json.loads(captured.out)
+    assert set(result) == {
         "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
         "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds",
         "assumed", "warnings", "disagreements",
     }  # fmt: skip
-    assert set(found["recommended"]) == {
+    assert set(result["recommended"]) == {
         "alpha_packets", "beta_packets", "gamma_packets", "dialect",
     }  # fmt: skip
-    assert set(found["before"]) == {"alpha_packets", "beta_packets", "fluid", "packets"}
-    check_numbers(found["before"]["fluid"], KEYS)
-    check_numbers(found["before"]["packets"], PACKET_KEYS)
-    check_numbers(found["fluid"], KEYS)
-    check_numbers(found["packets"], PACKET_KEYS)
-    low, high = found["packets"]["ratio_ci95"]
-    assert low < found["packets"]["ratio"] < high
-    assert set(found["seconds"]) == {"total", "fluid", "packets"}
-    assert found["seconds"]["total"] >= max(found["seconds"]["fluid"], found["seconds"]["packets"])
-    assert found["recommended"]["beta_packets"] == fair.after.law.beta
-    assert found["recommended"]["alpha_packets"] == fair.after.law.alpha
-    assert found["packets"]["ratio"] == pytest.approx(fair.after.packets.ratio)
+    assert set(result["before"]) == {"alpha_packets", "beta_packets", "fluid", "packets"}
+    check_numbers(result["before"]["fluid"], KEYS)
+    check_numbers(result["before"]["packets"], PACKET_KEYS)
+    check_numbers(result["fluid"], KEYS)
+    check_numbers(result["packets"], PACKET_KEYS)
+    low, high = result["packets"]["ratio_ci95"]
+    assert low < result["packets"]["ratio"] < high
+    assert set(result["seconds"]) == {"total", "fluid", "packets"}
+    assert result["seconds"]["total"] >= max(
+        result["seconds"]["fluid"], result["seconds"]["packets"]
+    )
+    assert result["recommended"]["beta_packets"] == fair.after.law.beta
+    assert result["recommended"]["alpha_packets"] == fair.after.law.alpha
+    assert result["packets"]["ratio"] == pytest.approx(fair.after.packets.ratio)
 
 
 def test_settings_are_whole_where_the_system_takes_them(fair, half):
-    for found in (fair.as_json(), half.as_json()):
-        assert set(found["settings"]) | set(found["settings_missing"]) == {
+    for result in (fair.as_json(), half.as_json()):
+        assert set(result["settings"]) | set(result["settings_missing"]) == {
             "linux", "ns2", "ns3", "brakmo",
         }  # fmt: skip
-        assert not set(found["settings"]) & set(found["settings_missing"])
-        for name, values in found["settings"].items():
+        assert not set(result["settings"]) & set(result["settings_missing"])
+        for name, values in result["settings"].items():
             assert set(values) == {"alpha", "beta", "gamma"}
             if name != "brakmo":
                 assert all(type(value) is int for value in values.values())
-        assert found["settings"]["ns2"]["alpha"] == found["recommended"]["alpha_packets"]
+        assert result["settings"]["ns2"]["alpha"] == result["recommended"]["alpha_packets"]
 
 
 def test_out_of_reach_on_the_plateau(tmp_path, capsys):
@@ -117,18 +119,18 @@ def test_out_of_reach_on_the_plateau(tmp_path, capsys):
     path = tmp_path / "model.toml"
     path.write_text(office_model("linux"))
     assert run_app(["recommend", str(path), "--runs", "3", "--ratio", "5", "--json"]) == 3
-    found = json.loads(capsys.readouterr().out)
-    assert found["reached"] is False
-    assert found["reason"].startswith("even with the largest setting")
-    assert found["packets"]["ratio_ci95"][1] < 5
+    result = json.loads(capsys.readouterr().out)
+    assert result["reached"] is False
+    assert result["reason"].startswith("even with the largest setting")
+    assert result["packets"]["ratio_ci95"][1] < 5
 
 
 def test_out_of_reach_below_the_smallest_alpha():
-    found = recommend(office(), ratio=0.05, **TRIAL)
-    assert not found.reached
-    assert found.after.law.alpha == 1
-    assert found.reason.startswith("even with the smallest setting (alpha 1, beta 1)")
-    assert found.after.packets.interval[0] > 0.05
+    result = recommend(office(), ratio=0.05, **TRIAL)
+    assert not result.reached
+    assert result.after.law.alpha == 1
+    assert result.reason.startswith("even with the smallest setting (alpha 1, beta 1)")
+    assert result.after.packets.interval[0] > 0.05
 
 
 def test_a_class_that_never_sends_is_rejected():

@@ -22,7 +22,7 @@ from vegasfluid.tuning.scenarios import make_scenarios, range_words, separating_
 def test_the_number_that_separates_is_named():
     """A made-up plane: the first number moves log(ratio) ten times as far as the second."""
     given = make_scenarios(NETWORK, RANGES, PLACE)
-    shares = np.array([list(of.quantiles.values()) for of in given])
+    shares = np.array([list(scenario.quantiles.values()) for scenario in given])
     logs = 0.1 + shares @ np.array([1.0, -0.1])
     most, least = given[int(logs.argmax())], given[int(logs.argmin())]
     assert separating_ranges(given, logs, most, least) == ["reno.count"]
@@ -88,20 +88,20 @@ def far():
 def command(tmp_path, monkeypatch, capsys):
     """Run the command on a model, with the recommendation that was made once for all tests."""
 
-    def run(text, found, *options: str) -> tuple[int, str]:
+    def run(text, result, *options: str) -> tuple[int, str]:
         path = tmp_path / "model.toml"
         path.write_text(text)
-        asked = []
+        calls = []
 
         def known(*given, **options):
-            asked.append((given, options))
-            return found
+            calls.append((given, options))
+            return result
 
         monkeypatch.setattr("vegasfluid.cli.recommend.recommend_over_ranges", known)
-        ratio = found.objective.ratio
+        ratio = result.objective.ratio
         given = ["recommend", str(path), "--runs", "4", "--ratio", str(ratio), *options]
         status = run_app(given)
-        ((model,), given), *others = asked
+        ((model,), given), *others = calls
         assert (model, others) == (loads(text), [])
         given.pop("report")
         times = {"until": UNTIL, "warmup": WARMUP}
@@ -113,12 +113,12 @@ def command(tmp_path, monkeypatch, capsys):
     return run
 
 
-def check_unfair(found, ratio, apart):
+def check_unfair(result, ratio, apart):
     """Of the document: no alpha is fair, and what was found is the best compromise."""
-    robust = found["robust"]
-    assert not found["reached"]
+    robust = result["robust"]
+    assert not result["reached"]
     start = f"no single alpha is fair to {apart} this far apart: the ratio is "
-    assert found["reason"].startswith(start)
+    assert result["reason"].startswith(start)
     least, most = robust["worst"]["lowest"], robust["worst"]["highest"]
     assert least["ratio"] < ratio < most["ratio"]
     factor = max(most["ratio"] / ratio, ratio / least["ratio"])
@@ -126,8 +126,8 @@ def check_unfair(found, ratio, apart):
     assert robust["worst"]["factor"] > 1.25
     own = robust["nominal_only"]
     assert robust["worst"]["factor"] < own["worst"]["factor"]
-    assert own["packets"]["runs"] == found["packets"]["runs"]
-    now, then = (abs(math.log(of["packets"]["ratio"] / ratio)) for of in (found, own))
+    assert own["packets"]["runs"] == result["packets"]["runs"]
+    now, then = (abs(math.log(run["packets"]["ratio"] / ratio)) for run in (result, own))
     assert robust["price"]["log_ratio"] == pytest.approx(now - then)
 
 
@@ -136,36 +136,36 @@ def check_unfair(found, ratio, apart):
 def test_fifteen_times_as_many_flows_are_not_fair(many, command):
     """The best compromise is printed with the reason, and the command ends with 3."""
     status, out = command(MANY, many, "--json")
-    found = json.loads(out)
+    result = json.loads(out)
     assert status == 3
-    check_unfair(found, GOAL, "numbers of flows")
-    worst = found["robust"]["worst"]
+    check_unfair(result, GOAL, "numbers of flows")
+    worst = result["robust"]["worst"]
     assert worst["highest"]["numbers"] == {"reno.count": 60}
     assert worst["lowest"]["numbers"] == {"reno.count": 4}
-    own = found["robust"]["nominal_only"]
-    assert found["recommended"]["alpha_packets"] > own["alpha_packets"]
+    own = result["robust"]["nominal_only"]
+    assert result["recommended"]["alpha_packets"] > own["alpha_packets"]
 
 
 @pytest.mark.slow
 def test_round_trips_twenty_times_as_long_are_not_fair(far, command):
     status, out = command(FAR, far, "--json")
-    found = json.loads(out)
+    result = json.loads(out)
     assert status == 3
-    check_unfair(found, 1.0, "RTTs")
-    worst = found["robust"]["worst"]
+    check_unfair(result, 1.0, "RTTs")
+    worst = result["robust"]["worst"]
     assert worst["highest"]["numbers"] == {"reno.base_rtt_ms": 200.0}
     assert worst["lowest"]["numbers"]["reno.base_rtt_ms"] < 40
-    own = found["robust"]["nominal_only"]
-    assert found["recommended"]["alpha_packets"] < own["alpha_packets"]
+    own = result["robust"]["nominal_only"]
+    assert result["recommended"]["alpha_packets"] < own["alpha_packets"]
 
 
 @pytest.mark.slow
 @pytest.mark.unoptimised
 def test_keys_of_the_command(many, command):
     """Those of every recommendation, and what is said of the ranges."""
-    found = json.loads(command(MANY, many, "--json")[1])
-    robust = found["robust"]
-    assert set(found) == {
+    result = json.loads(command(MANY, many, "--json")[1])
+    robust = result["robust"]
+    assert set(result) == {
         "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
         "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds", "robust",
         "assumed", "warnings", "disagreements",
@@ -175,12 +175,12 @@ def test_keys_of_the_command(many, command):
         "fluid_regret_log_ratio",
     }  # fmt: skip
     assert robust["ranges"] == {"reno.count": {"low": 4, "high": 60, "spread": "uniform"}}
-    kinds = [of["kind"] for of in robust["scenarios"]]
+    kinds = [scenario["kind"] for scenario in robust["scenarios"]]
     assert kinds == ["nominal"] + 2 * ["corner"] + 4 * ["inside"]
-    for of in robust["scenarios"]:
-        low, high = of["ratio_ci95"]
-        assert low < of["ratio"] < high
-    assert robust["nominal"]["ratio"] == found["packets"]["ratio"]
+    for scenario in robust["scenarios"]:
+        low, high = scenario["ratio_ci95"]
+        assert low < scenario["ratio"] < high
+    assert robust["nominal"]["ratio"] == result["packets"]["ratio"]
 
 
 @pytest.mark.slow
@@ -198,9 +198,9 @@ def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
 @pytest.mark.slow
 def test_what_the_command_prints(many, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    status, told = command(MANY, many)
+    status, text = command(MANY, many)
     assert status == 3
-    assert "Worst cases over 2 corners of the ranges and 4 points inside" in told
-    assert "Goal not reached: no single alpha is fair to numbers of flows" in told
-    assert "Price of robustness: the nominal network is" in told
-    assert "farther from the goal" in told
+    assert "Worst cases over 2 corners of the ranges and 4 points inside" in text
+    assert "Goal not reached: no single alpha is fair to numbers of flows" in text
+    assert "Price of robustness: the nominal network is" in text
+    assert "farther from the goal" in text

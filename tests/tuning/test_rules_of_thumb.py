@@ -20,7 +20,7 @@ def pair(link: Link) -> Network:
     return Network(link, flows)
 
 
-def said(network: Network) -> dict[str, tuple[float, float]]:
+def rules_for(network: Network) -> dict[str, tuple[float, float]]:
     laws = rules_of_thumb(network, "vegas")
     return {name: (law.alpha, law.beta) for name, law in laws.items()}
 
@@ -31,14 +31,14 @@ def said(network: Network) -> dict[str, tuple[float, float]]:
 )
 def test_a_third_of_the_queue(queue, alpha, beta):
     """Section 4.1: alpha = floor(Q / 3 - 1), beta = floor(Q / 3)."""
-    assert said(pair(Link(129.0, queue))) == {"queue_over_3": (alpha, beta)}
+    assert rules_for(pair(Link(129.0, queue))) == {"queue_over_3": (alpha, beta)}
 
 
 @pytest.mark.parametrize(("low", "high"), [(3, 6), (4, 8), (5, 10), (10, 20)])
 def test_thresholds_less_two(low, high):
     """Section 4.2: alpha = RED_min - 2, beta = RED_max - 2, with a queue of 25 packets."""
-    found = said(pair(Link(129.0, 25, Red(min_thresh=low, max_thresh=high))))
-    assert found["thresholds_minus_2"] == (low - 2, high - 2)
+    result = rules_for(pair(Link(129.0, 25, Red(min_thresh=low, max_thresh=high))))
+    assert result["thresholds_minus_2"] == (low - 2, high - 2)
 
 
 @pytest.mark.parametrize(
@@ -53,26 +53,28 @@ def test_thresholds_less_two(low, high):
 def test_red_min_over_n(name, alpha, high):
     """Section 4.3 to 4.5, with the paper's numbers."""
     network = modelfile.load(MODELS / f"weigle_feng_{name}.toml").network
-    tuned = next(of for of, flows in network.flows.items() if isinstance(flows.law, Vegas))
-    found = rules_of_thumb(network, tuned)
-    assert list(found) == list(RULES)
-    assert found["red_min_over_n"] == replace(network.flows[tuned].law, alpha=alpha, beta=alpha + 2)
-    assert (found["proportional"].alpha, found["proportional"].beta) == (alpha, high)
+    tuned = next(owner for owner, flows in network.flows.items() if isinstance(flows.law, Vegas))
+    result = rules_of_thumb(network, tuned)
+    assert list(result) == list(RULES)
+    assert result["red_min_over_n"] == replace(
+        network.flows[tuned].law, alpha=alpha, beta=alpha + 2
+    )
+    assert (result["proportional"].alpha, result["proportional"].beta) == (alpha, high)
 
 
 def test_two_flows_of_many_have_their_part_of_the_queue():
     """Ours: with 25 + 25 flows each pair has a 25th of network 2's queue and thresholds."""
     network = modelfile.load(MODELS / "weigle_feng_network2.toml").network
-    found = said(network)
-    assert found["queue_over_3"] == (446, 447)  # 33554 / 25 / 3 = 447.4
-    assert found["thresholds_minus_2"] == (266, 1071)  # 268.4 - 2, 1073.7 - 2
+    result = rules_for(network)
+    assert result["queue_over_3"] == (446, 447)  # 33554 / 25 / 3 = 447.4
+    assert result["thresholds_minus_2"] == (266, 1071)  # 268.4 - 2, 1073.7 - 2
 
 
 def test_vegas_keeps_a_packet_and_an_order():
     """Thresholds less two are below 1 here: alpha must be at least 1, and beta no less."""
-    found = said(pair(Link(129.0, 3, Red(min_thresh=1, max_thresh=2))))
-    assert found["thresholds_minus_2"] == (1, 1)
-    assert found["queue_over_3"] == (1, 1)
+    result = rules_for(pair(Link(129.0, 3, Red(min_thresh=1, max_thresh=2))))
+    assert result["thresholds_minus_2"] == (1, 1)
+    assert result["queue_over_3"] == (1, 1)
 
 
 def test_the_law_stays_what_it_is_otherwise():

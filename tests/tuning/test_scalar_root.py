@@ -21,28 +21,28 @@ from vegasfluid.tuning.scalar_root import (
 )
 
 
-def ratio_at(of: Network, alpha: float) -> float:
-    law = with_alpha(of.flows["vegas"].law, jnp.asarray(alpha))
-    return metrics.goodput_ratio(simulate_fluid(of.with_law("vegas", law), **TIMES), "vegas")
+def ratio_at(network: Network, alpha: float) -> float:
+    law = with_alpha(network.flows["vegas"].law, jnp.asarray(alpha))
+    return metrics.goodput_ratio(simulate_fluid(network.with_law("vegas", law), **TIMES), "vegas")
 
 
-def searched(of: Network, goal: float):
+def search(network: Network, goal: float):
     return find_root(
-        lambda alpha: ratio_at(of, alpha),
+        lambda alpha: ratio_at(network, alpha),
         target=goal,
-        guess=guess_alpha(of, "vegas", goal),
-        bounds=(1.0, largest_alpha(of)),
+        guess=guess_alpha(network, "vegas", goal),
+        bounds=(1.0, largest_alpha(network)),
     )
 
 
 @pytest.mark.parametrize("goal", [0.5, 1.0])
 def test_search_finds_the_crossing(goal):
     """Below the ratio is too small, above too large: bisected here on the simulator itself."""
-    found = searched(office("ns2"), goal)
-    assert found.reached
-    assert found.ratio == pytest.approx(goal, rel=2 * TOLERANCE)
-    assert found.evaluations < 8
-    low, high = found.alpha * 0.999, found.alpha * 1.001
+    result = search(office("ns2"), goal)
+    assert result.reached
+    assert result.ratio == pytest.approx(goal, rel=2 * TOLERANCE)
+    assert result.evaluations < 8
+    low, high = result.alpha * 0.999, result.alpha * 1.001
     assert ratio_at(office("ns2"), low) < goal < ratio_at(office("ns2"), high)
 
 
@@ -51,19 +51,19 @@ def test_on_a_plateau_the_smallest_alpha_is_taken():
     saturated = office("brakmo", aqm=Red(min_thresh=20, max_thresh=80))
     plateau = ratio_at(saturated, 50.0)
     assert ratio_at(saturated, 100.0) == pytest.approx(plateau, abs=1e-3)
-    found = searched(saturated, 2.0)
-    assert not found.reached
-    assert found.ratio == pytest.approx(plateau, rel=0.03)
-    assert found.alpha < 12
-    assert ratio_at(saturated, found.alpha / 1.5) < 0.97 * plateau
+    result = search(saturated, 2.0)
+    assert not result.reached
+    assert result.ratio == pytest.approx(plateau, rel=0.03)
+    assert result.alpha < 12
+    assert ratio_at(saturated, result.alpha / 1.5) < 0.97 * plateau
 
 
 def test_goal_below_the_smallest_alpha():
     """Nothing is below: the smallest alpha is the answer, and it is not said to be the goal's."""
-    found = searched(office("ns2"), 0.01)
-    assert not found.reached
-    assert found.alpha == pytest.approx(1.0)
-    assert found.ratio > 0.1
+    result = search(office("ns2"), 0.01)
+    assert not result.reached
+    assert result.alpha == pytest.approx(1.0)
+    assert result.ratio > 0.1
 
 
 LIMITS = (1.0, math.exp(6.0))
@@ -71,87 +71,87 @@ LIMITS = (1.0, math.exp(6.0))
 
 def made(log_ratio, start: float, slope: float = 1.0):
     """A search over a made-up function of log(alpha), and where it looked."""
-    asked: list[float] = []
+    points: list[float] = []
 
     def at(alpha: float) -> float:
-        asked.append(math.log(alpha))
+        points.append(math.log(alpha))
         return math.exp(log_ratio(math.log(alpha)))
 
-    found = find_root(at, target=1.0, guess=InitialGuess(math.exp(start), slope), bounds=LIMITS)
-    assert len(asked) == found.evaluations == len(set(asked))
-    assert all(-1e-9 < x < 6.0 + 1e-9 for x in asked)
-    return found, asked
+    result = find_root(at, target=1.0, guess=InitialGuess(math.exp(start), slope), bounds=LIMITS)
+    assert len(points) == result.evaluations == len(set(points))
+    assert all(-1e-9 < x < 6.0 + 1e-9 for x in points)
+    return result, points
 
 
 @pytest.mark.parametrize("start", [0.0, 1.0, 1.9, 2.1, 5.0])
 @pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])
 def test_a_rising_function(start, slope):
-    found, asked = made(lambda x: slope * math.sinh(x - 2.0), start)
-    assert found.reached
-    assert math.log(found.alpha) == pytest.approx(2.0, abs=2 * TOLERANCE / slope)
-    assert slope / 1.5 < found.slope < 1.5 * slope  # by the next nearest point, which may be far
-    assert len(asked) <= 14
+    result, points = made(lambda x: slope * math.sinh(x - 2.0), start)
+    assert result.reached
+    assert math.log(result.alpha) == pytest.approx(2.0, abs=2 * TOLERANCE / slope)
+    assert slope / 1.5 < result.slope < 1.5 * slope  # by the next nearest point, which may be far
+    assert len(points) <= 14
 
 
 def test_a_good_beginning_takes_few_runs():
     """Right within 20 % in alpha and 10 % in the slope."""
-    found, asked = made(lambda x: 1.1 * (x - 2.0) + 0.1 * (x - 2.0) ** 2, 2.2)
-    assert found.reached
-    assert len(asked) <= 4
+    result, points = made(lambda x: 1.1 * (x - 2.0) + 0.1 * (x - 2.0) ** 2, 2.2)
+    assert result.reached
+    assert len(points) <= 4
 
 
 @pytest.mark.parametrize("start", [0.5, 2.9, 4.0, 6.0])
 def test_along_a_plateau_the_knee_is_found(start):
     """The distance rises to -1 at 3 and stays."""
-    found, _ = made(lambda x: min(x - 4.0, -1.0), start)
-    assert not found.reached
-    assert -1.0 - PLATEAU_TOLERANCE <= math.log(found.ratio) <= -1.0
-    assert math.log(found.alpha) <= 3.0 + PLATEAU_XTOL
+    result, _ = made(lambda x: min(x - 4.0, -1.0), start)
+    assert not result.reached
+    assert -1.0 - PLATEAU_TOLERANCE <= math.log(result.ratio) <= -1.0
+    assert math.log(result.alpha) <= 3.0 + PLATEAU_XTOL
 
 
 def test_a_plateau_from_the_first_alpha_on():
-    found, _ = made(lambda x: -0.5, 3.0)
-    assert not found.reached
-    assert found.alpha == pytest.approx(1.0)
+    result, _ = made(lambda x: -0.5, 3.0)
+    assert not result.reached
+    assert result.alpha == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("start", [0.0, 1.45, 3.0])
 def test_a_jump_does_not_trap_the_search(start):
     """A dip inside the range."""
-    found, _ = made(lambda x: x - 2.0 - (3.0 if 1.4 < x < 1.6 else 0.0), start)
-    assert abs(math.log(found.ratio)) < 0.51
+    result, _ = made(lambda x: x - 2.0 - (3.0 if 1.4 < x < 1.6 else 0.0), start)
+    assert abs(math.log(result.ratio)) < 0.51
 
 
 def bracketed(
     distance_at, slope: float, *, smooth: bool
 ) -> tuple[list[float], tuple[float, float]]:
     """Where `bracket_root` looked between 0 and 20, from 0 on, and the bracket that it returned."""
-    asked: list[float] = []
+    points: list[float] = []
 
     def at(x: float) -> float:
-        asked.append(x)
+        points.append(x)
         return distance_at(x)
 
-    found = bracket_root(at, 0.0, slope, (0.0, 20.0), 1.2, smooth=smooth)
-    return asked, found
+    result = bracket_root(at, 0.0, slope, (0.0, 20.0), 1.2, smooth=smooth)
+    return points, result
 
 
 def test_steps_that_do_not_pass_the_root_double():
     """Where the slope asks for next to nothing: 0.03, 0.06, 0.12 and so on, by hand."""
-    asked, found = bracketed(lambda x: -1e-9 if x < 1 else 1.0, 1.0, smooth=False)
-    assert asked == pytest.approx([0.0, 0.03, 0.09, 0.21, 0.45, 0.93, 1.89])
-    assert found == pytest.approx((0.93, 1.89))
+    points, result = bracketed(lambda x: -1e-9 if x < 1 else 1.0, 1.0, smooth=False)
+    assert points == pytest.approx([0.0, 0.03, 0.09, 0.21, 0.45, 0.93, 1.89])
+    assert result == pytest.approx((0.93, 1.89))
 
 
 def test_steps_by_a_slope_of_two_values_need_not_double():
     """Equal values have the least slope: each step is the smallest, but the last is the rest."""
-    asked, found = bracketed(lambda x: -1e-9 if x < 1 else 1.0, 1.0, smooth=True)
-    assert asked == pytest.approx([*(0.03 * step for step in range(12)), 20.0])
-    assert found == pytest.approx((0.33, 20.0))
+    points, result = bracketed(lambda x: -1e-9 if x < 1 else 1.0, 1.0, smooth=True)
+    assert points == pytest.approx([*(0.03 * step for step in range(12)), 20.0])
+    assert result == pytest.approx((0.33, 20.0))
 
 
 def test_steps_are_not_too_long():
     """The slope asks for more than 1.5 in log(alpha), which may be noise: 1.5 each."""
-    asked, found = bracketed(lambda x: x - 4.0, 0.1, smooth=False)
-    assert asked == pytest.approx([0.0, 1.5, 3.0, 4.5])
-    assert found == pytest.approx((3.0, 4.5))
+    points, result = bracketed(lambda x: x - 4.0, 0.1, smooth=False)
+    assert points == pytest.approx([0.0, 1.5, 3.0, 4.5])
+    assert result == pytest.approx((3.0, 4.5))

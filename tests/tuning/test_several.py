@@ -86,7 +86,7 @@ def test_the_far_class_holds_more(offices):
 def test_rules_for_a_class_are_tried_with_the_recommendations_for_the_others(offices, monkeypatch):
     monkeypatch.setattr(
         "vegasfluid.tuning.explanation.explain_or_reason",
-        lambda found: (None, "theory is left out"),
+        lambda result: (None, "theory is left out"),
     )
     why = explain(offices.parts["far"], **TIMES, runs=6)
     assert why.recommended.packets == offices.parts["far"].after.packets
@@ -100,7 +100,7 @@ def _far_with_defaults(network: Network) -> float:
     changed = network.with_law("far", Vegas())
     runs = [simulate_packets(changed, seed=seed, **TIMES) for seed in range(1, 7)]
     goodput = [metrics.goodput(run) for run in runs]
-    logs = [np.log(of.sel(flow_class="far") / of.sel(flow_class="reno")) for of in goodput]
+    logs = [np.log(rates.sel(flow_class="far") / rates.sel(flow_class="reno")) for rates in goodput]
     return float(np.exp(np.mean(logs)))
 
 
@@ -123,24 +123,24 @@ def test_a_goal_over_all_flows_within_a_limit(offices, model, monkeypatch):
     means = offices.first.after.packets.means()
     assert means["drop_share"] > 0.01
     limits = Constraints(queueing_delay=0.9 * means["queueing_delay_s"])
-    found = recommend(NETWORK, (), objective=JainIndex(), constraints=limits, **TIMES, runs=4)
+    result = recommend(NETWORK, (), objective=JainIndex(), constraints=limits, **TIMES, runs=4)
     bound = 0.9 * means["queueing_delay_s"] * math.exp(FEASIBILITY_TOLERANCE)
-    kept = found.first.after.packets.means()["queueing_delay_s"] <= bound
-    assert found.reached == kept
-    assert kept or "no setting that was tried keeps to queueing delay" in found.reason
-    indices = [part.after.packets.means()["jain_index"] for part in found.parts.values()]
+    kept = result.first.after.packets.means()["queueing_delay_s"] <= bound
+    assert result.reached == kept
+    assert kept or "no setting that was tried keeps to queueing delay" in result.reason
+    indices = [part.after.packets.means()["jain_index"] for part in result.parts.values()]
     assert indices[0] == indices[1] > offices.first.before.packets.means()["jain_index"]
 
 
 def check_the_other_has_its_share(far: Flows) -> None:
     """Where the flows far away get less all the same, those near have what Reno's have."""
     flows = {"reno": RENO, "near": vegas(2, 0.02), "far": far}
-    found = recommend(Network(LINK, flows), (), **TIMES, runs=4)
-    assert not found.reached
-    assert found.parts["near"].reached
-    assert found.reason.startswith("far: even with the largest setting")
-    assert found.parts["near"].after.packets.ratio == pytest.approx(1.0, rel=0.1)
-    assert found.parts["far"].after.packets.ratio < 0.8
+    result = recommend(Network(LINK, flows), (), **TIMES, runs=4)
+    assert not result.reached
+    assert result.parts["near"].reached
+    assert result.reason.startswith("far: even with the largest setting")
+    assert result.parts["near"].after.packets.ratio == pytest.approx(1.0, rel=0.1)
+    assert result.parts["far"].after.packets.ratio < 0.8
 
 
 def test_a_class_that_cannot_have_its_share_does_not_keep_the_other_from_it():

@@ -76,27 +76,27 @@ def test_the_search_begins_with_a_part_of_each_queue():
 
 @pytest.fixture
 @cache
-def found():
+def result():
     return recommend(PARKING_LOT, **TIMES, runs=6)
 
 
 @pytest.mark.slow
-def test_a_recommendation_on_fresh_runs(found):
-    assert found.reached
+def test_a_recommendation_on_fresh_runs(result):
+    assert result.reached
     logs = []
     for seed in range(101, 109):
-        goodput = metrics.goodput(simulate_packets(found.network, seed=seed, **TIMES))
+        goodput = metrics.goodput(simulate_packets(result.network, seed=seed, **TIMES))
         others = (4 * goodput.sel(flow_class="reno") + 2 * goodput.sel(flow_class="cross")) / 6
         logs.append(math.log(goodput.sel(flow_class="vegas") / others))
     assert np.mean(logs) == pytest.approx(0.0, abs=0.08)
 
 
 @pytest.mark.slow
-def test_rules_of_one_queue_do_not_apply(found):
-    why = explain(found, until=20.0, runs=2).as_json()
+def test_rules_of_one_queue_do_not_apply(result):
+    why = explain(result, until=20.0, runs=2).as_json()
     assert why["theory_missing"]
     assert set(why["rules_of_thumb_missing"].values()) == {"there is no single queue"}
-    assert why["defaults"]["ratio"] < found.after.packets.ratio
+    assert why["defaults"]["ratio"] < result.after.packets.ratio
 
 
 def test_one_queue_is_tuned_at_a_time():
@@ -113,6 +113,6 @@ def test_drop_tail_links_have_a_part_in_the_beginning():
 def test_of_one_link_nothing_is_changed():
     """The link's own numbers, by IntervalTotals's."""
     run = record_packets(office(), np.array([0.0, 5.0, 20.0]), 1)
-    gained, found = run.totals_after(5.0), summary(run, "vegas", 5.0)
-    assert found["drop_share"] == float(gained.drop_share[0])
-    assert found["queue_packets"] == float(gained.mean_queue[0])
+    gained, result = run.totals_after(5.0), summary(run, "vegas", 5.0)
+    assert result["drop_share"] == float(gained.drop_share[0])
+    assert result["queue_packets"] == float(gained.mean_queue[0])

@@ -59,7 +59,7 @@ def test_gammas_to_try():
 
 
 @pytest.mark.parametrize(
-    ("found", "than", "expected"),
+    ("result", "than", "expected"),
     [
         ((0.9, 0.92, 0.91), (0.7, 0.72, 0.71), True),
         ((1.1, 1.12, 1.11), (0.7, 0.72, 0.71), True),
@@ -68,8 +68,8 @@ def test_gammas_to_try():
         ((0.9, 0.5, 0.95), (0.7, 0.72, 0.71), False),  # not sure
     ],
 )
-def test_better_is_nearer_beyond_doubt(found, than, expected):
-    assert is_better(runs_at(*found), runs_at(*than), 1.0) is expected
+def test_better_is_nearer_beyond_doubt(result, than, expected):
+    assert is_better(runs_at(*result), runs_at(*than), 1.0) is expected
 
 
 def ratio_at_start(network: Network) -> np.ndarray:
@@ -83,19 +83,19 @@ def ratio_at_start(network: Network) -> np.ndarray:
 
 def test_on_a_long_pipe_vegas_must_not_leave_slow_start_at_once():
     given = long_pipe()
-    found, start = tune_gamma_of_class(job_of(given), given)
-    assert gamma_of(found) > 1
+    result, start = tune_gamma_of_class(job_of(given), given)
+    assert gamma_of(result) > 1
     assert abs(math.log(start.after.ratio)) < abs(math.log(start.before.ratio)) - 0.03
-    before, after = ratio_at_start(given), ratio_at_start(found)
+    before, after = ratio_at_start(given), ratio_at_start(result)
     assert np.abs(after).mean() < np.abs(before).mean()
-    law: Any = found.flows["vegas"].law
+    law: Any = result.flows["vegas"].law
     assert (law.alpha, law.beta) == (FAIR.alpha, FAIR.beta)
 
 
 def test_where_it_does_not_matter_gamma_stays():
     given = long_pipe(rtt=0.005)
-    found, start = tune_gamma_of_class(job_of(given, runs=4), given)
-    assert found == given
+    result, start = tune_gamma_of_class(job_of(given, runs=4), given)
+    assert result == given
     assert start.after == start.before
 
 

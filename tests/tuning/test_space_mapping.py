@@ -57,8 +57,8 @@ def measured(delay: float, ratio: float = 1.0, utilisation: float = 0.95) -> Mea
 
 
 def test_merit_is_weighted_loss_and_the_logarithm_of_the_delay() -> None:
-    found = merit(measured(0.02, ratio=1.1))
-    assert found == pytest.approx((0.0, LOSS_WEIGHT * math.log(1.1) ** 2 + math.log(0.02)))
+    result = merit(measured(0.02, ratio=1.1))
+    assert result == pytest.approx((0.0, LOSS_WEIGHT * math.log(1.1) ** 2 + math.log(0.02)))
     without = merit(measured(0.02, ratio=1.1), minimises_delay=False)
     assert without == pytest.approx((0.0, LOSS_WEIGHT * math.log(1.1) ** 2))
     better, middle, worse = measured(0.01), measured(0.02), measured(0.02, ratio=1.1)
@@ -84,9 +84,9 @@ def test_bounds_are_tightened_by_the_uncertainty_of_the_mean() -> None:
     """Two runs 10 % off the mean: the half width is 12.706 (Student's t of 1) times 0.1 of it."""
     given = Constraints(queueing_delay=0.03, drop_share=0.02, utilisation=0.2, gain_margin=2.0)
     factor = math.exp(12.7062 * 0.1)
-    found = mapping(given).tightened(measured(0.02))
-    assert found.queueing_delay == pytest.approx(0.03 / factor, rel=1e-5)
-    assert found.drop_share == pytest.approx(0.02 / factor, rel=1e-5)
-    assert found.utilisation == pytest.approx(0.2 * factor, rel=1e-5)
-    assert found.gain_margin == 2.0
+    result = mapping(given).tightened(measured(0.02))
+    assert result.queueing_delay == pytest.approx(0.03 / factor, rel=1e-5)
+    assert result.drop_share == pytest.approx(0.02 / factor, rel=1e-5)
+    assert result.utilisation == pytest.approx(0.2 * factor, rel=1e-5)
+    assert result.gain_margin == 2.0
     assert mapping(Constraints(utilisation=0.9)).tightened(measured(0.02)).utilisation == 1.0

@@ -27,7 +27,7 @@ def measurement(ratio: float, spread: float = 0.02) -> Measurement:
     return Measurement(tuple({"ratio": float(ratio * math.exp(part))} for part in noise))
 
 
-def searched(
+def run_search(
     ratio_of,
     *,
     start,
@@ -40,13 +40,13 @@ def searched(
     whole=False,
 ):
     """A correction, and the settings that were asked for in turn."""
-    asked: list[AlphaSetting] = []
+    settings: list[AlphaSetting] = []
 
     def measure_at(setting: AlphaSetting) -> Measurement:
-        asked.append(setting)
+        settings.append(setting)
         return measurement(ratio_of(*setting) if whole else ratio_of(setting.alpha), spread)
 
-    found: StochasticRoot = find_stochastic_root(
+    result: StochasticRoot = find_stochastic_root(
         measure_at,
         settle,
         target=goal,
@@ -56,18 +56,18 @@ def searched(
         dead_band=zone,
         whole=whole,
     )
-    assert len(asked) == len(set(asked)) == len(found.samples) <= 2 * MAX_STEPS
-    assert all(limits[0] * 0.999 <= of.alpha <= limits[1] * 1.001 for of in asked)
-    assert whole or {of.dead_band for of in asked} == {zone}
-    return found, asked if whole else [of.alpha for of in asked]
+    assert len(settings) == len(set(settings)) == len(result.samples) <= 2 * MAX_STEPS
+    assert all(limits[0] * 0.999 <= setting.alpha <= limits[1] * 1.001 for setting in settings)
+    assert whole or {setting.dead_band for setting in settings} == {zone}
+    return result, settings if whole else [setting.alpha for setting in settings]
 
 
 def test_the_fluids_alpha_is_kept_where_it_will_do():
-    found, asked = searched(lambda alpha: alpha / 40, start=40.2)
-    assert found.reached
-    assert asked == pytest.approx([40.2])
-    assert found.best.alpha == asked[0]
-    assert found.reason == ""
+    result, settings = run_search(lambda alpha: alpha / 40, start=40.2)
+    assert result.reached
+    assert settings == pytest.approx([40.2])
+    assert result.best.alpha == settings[0]
+    assert result.reason == ""
 
 
 @pytest.mark.parametrize("start", [2.0, 20.0, 39.0, 60.0, 900.0])
@@ -75,31 +75,33 @@ def test_the_fluids_alpha_is_kept_where_it_will_do():
 @pytest.mark.parametrize("goal", [0.5, 1.0])
 def test_a_rising_ratio(start, power, goal):
     """Found from either side, however steep, though the first guess of the slope is 1."""
-    found, asked = searched(lambda alpha: (alpha / 40) ** power, start=start, goal=goal)
-    assert found.reached
-    assert abs(math.log(found.samples[found.best].ratio / goal)) < CENTRED
-    assert found.samples[found.best].contains(goal)
-    assert found.best.alpha == pytest.approx(40 * goal ** (1 / power), rel=CENTRED / power * 1.01)
-    assert len(asked) <= 12
+    result, settings = run_search(lambda alpha: (alpha / 40) ** power, start=start, goal=goal)
+    assert result.reached
+    assert abs(math.log(result.samples[result.best].ratio / goal)) < CENTRED
+    assert result.samples[result.best].contains(goal)
+    assert result.best.alpha == pytest.approx(40 * goal ** (1 / power), rel=CENTRED / power * 1.01)
+    assert len(settings) <= 12
 
 
 def test_a_noisy_ratio():
     """A ratio that goes up and down by 2 % from one alpha to the next."""
     for phase in range(10):
-        found, asked = searched(
+        result, settings = run_search(
             lambda alpha, phase=phase: alpha / 40 * math.exp(0.02 * math.sin(50 * alpha + phase)),
             start=15,
         )
-        assert found.reached
-        assert found.best.alpha == pytest.approx(40, rel=0.05)
-        assert len(asked) <= 8
+        assert result.reached
+        assert result.best.alpha == pytest.approx(40, rel=0.05)
+        assert len(settings) <= 8
 
 
 def test_whole_alphas_only():
-    found, asked = searched(lambda alpha: alpha / 40, start=17.3, settle=lambda a: float(round(a)))
-    assert found.reached
-    assert all(alpha == int(alpha) for alpha in asked)
-    assert found.best.alpha in (39, 40, 41)
+    result, settings = run_search(
+        lambda alpha: alpha / 40, start=17.3, settle=lambda a: float(round(a))
+    )
+    assert result.reached
+    assert all(alpha == int(alpha) for alpha in settings)
+    assert result.best.alpha in (39, 40, 41)
 
 
 RISING = {1: 0.3, 2: 0.6, 3: 0.9, 4: 1.3, 5: 1.7, 6: 2.0, 7: 2.4, 8: 2.8}
@@ -108,7 +110,7 @@ RISING = {1: 0.3, 2: 0.6, 3: 0.9, 4: 1.3, 5: 1.7, 6: 2.0, 7: 2.4, 8: 2.8}
 
 def whole_alphas(ratio_of, start, zone=2.0):
     """A search among whole alphas from 1 to 8."""
-    return searched(
+    return run_search(
         ratio_of,
         start=start,
         settle=lambda a: float(min(max(round(a), 1), 8)),
@@ -130,9 +132,9 @@ def test_between_two_whole_alphas_a_narrower_dead_band_helps(start, narrower, be
     def ratio_of(alpha, zone):
         return narrower.get(zone, 0.5) if (alpha, zone < 4) == (4, True) else RISING[alpha]
 
-    found, _ = whole_alphas(ratio_of, start, zone=4.0)
-    assert found.reached
-    assert found.best == best
+    result, _ = whole_alphas(ratio_of, start, zone=4.0)
+    assert result.reached
+    assert result.best == best
 
 
 @STARTS
@@ -140,10 +142,10 @@ def test_a_wider_one_where_the_narrowest_is_not_enough(start):
     def ratio_of(alpha, zone):
         return {3: 0.84 + 0.04 * zone, 4: 1.3 - 0.02 * (2 - zone)}.get(alpha, RISING[alpha])
 
-    found, asked = whole_alphas(ratio_of, start)
-    assert found.reached
-    assert found.best == (3, 4)
-    assert (4, 0) in asked
+    result, settings = whole_alphas(ratio_of, start)
+    assert result.reached
+    assert result.best == (3, 4)
+    assert (4, 0) in settings
 
 
 @STARTS
@@ -151,28 +153,28 @@ def test_a_wider_one_where_the_narrowest_is_not_enough(start):
 def test_a_ratio_that_even_beta_does_not_reach(start, at_3, reached):
     """Beta does nothing: at alpha 3 the ratio is too small, at 4 it is 1.3."""
     ratios = RISING | {3: at_3}
-    found, _ = whole_alphas(lambda alpha, _: ratios[alpha], start)
-    assert found.best.alpha == 3
-    assert found.reached == reached
-    assert found.certainly_missed
-    assert found.reason.startswith("the goal lies between alpha 3, beta ")
-    assert "and alpha 4, beta " in found.reason
-    assert "(ratio 1.3)" in found.reason
+    result, _ = whole_alphas(lambda alpha, _: ratios[alpha], start)
+    assert result.best.alpha == 3
+    assert result.reached == reached
+    assert result.certainly_missed
+    assert result.reason.startswith("the goal lies between alpha 3, beta ")
+    assert "and alpha 4, beta " in result.reason
+    assert "(ratio 1.3)" in result.reason
 
 
 @STARTS
 def test_below_the_smallest_alpha_beta_still_helps(start):
     """At alpha 1 with the usual dead band the ratio is 1.2, with the narrowest 0.8."""
-    found, _ = whole_alphas(lambda alpha, zone: 1.2 * alpha - 0.2 * (2 - zone), start)
-    assert found.reached
-    assert found.best == (1, 1)
+    result, _ = whole_alphas(lambda alpha, zone: 1.2 * alpha - 0.2 * (2 - zone), start)
+    assert result.reached
+    assert result.best == (1, 1)
 
 
 def test_a_jump_that_no_alpha_fills():
     """A step from 0.5 to 2 at 50: the two sides are found, and one of them is taken."""
-    found, _ = searched(lambda alpha: 0.5 if alpha < 50 else 2.0, start=10)
-    assert found.reason
-    alphas = [of.alpha for of in found.samples]
+    result, _ = run_search(lambda alpha: 0.5 if alpha < 50 else 2.0, start=10)
+    assert result.reason
+    alphas = [setting.alpha for setting in result.samples]
     below = max(alpha for alpha in alphas if alpha < 50)
     above = min(alpha for alpha in alphas if alpha >= 50)
     assert above / below < 1.02
@@ -181,43 +183,43 @@ def test_a_jump_that_no_alpha_fills():
 @pytest.mark.parametrize("start", [1.0, 30.0, 1000.0])
 def test_out_of_reach_above(start):
     """A plateau at 0.8: even the largest alpha does not do."""
-    found, asked = searched(lambda alpha: 0.8 * min(alpha / 10, 1), start=start)
-    assert not found.reached
-    assert max(asked) == pytest.approx(1000.0)
-    assert found.samples[found.best].ratio == pytest.approx(0.8)
-    told = "even with the largest setting (alpha 1000, beta 1002) the ratio is 0.8, below 1"
-    assert found.reason == told
+    result, settings = run_search(lambda alpha: 0.8 * min(alpha / 10, 1), start=start)
+    assert not result.reached
+    assert max(settings) == pytest.approx(1000.0)
+    assert result.samples[result.best].ratio == pytest.approx(0.8)
+    message = "even with the largest setting (alpha 1000, beta 1002) the ratio is 0.8, below 1"
+    assert result.reason == message
 
 
 @pytest.mark.parametrize(("plateau", "reached"), [(0.9, False), (0.93, True)])
 def test_the_end_of_what_can_be_set_counts_within_ten_percent(plateau, reached):
-    found, _ = searched(lambda alpha: plateau * min(alpha / 10, 1), start=20.0)
-    assert found.reached == reached
-    assert found.reason.endswith(f"the ratio is {plateau:g}, below 1")
+    result, _ = run_search(lambda alpha: plateau * min(alpha / 10, 1), start=20.0)
+    assert result.reached == reached
+    assert result.reason.endswith(f"the ratio is {plateau:g}, below 1")
 
 
 @pytest.mark.parametrize("start", [1.0, 30.0])
 def test_out_of_reach_below(start):
-    found, asked = searched(lambda alpha: 0.5 + alpha / 40, start=start, goal=0.1)
-    assert not found.reached
-    assert min(asked) == pytest.approx(1.0)
-    assert found.best == pytest.approx((1.0, 2.0))
-    told = "even with the smallest setting (alpha 1, beta 3) the ratio is 0.525, above 0.1"
-    assert found.reason == told
+    result, settings = run_search(lambda alpha: 0.5 + alpha / 40, start=start, goal=0.1)
+    assert not result.reached
+    assert min(settings) == pytest.approx(1.0)
+    assert result.best == pytest.approx((1.0, 2.0))
+    message = "even with the smallest setting (alpha 1, beta 3) the ratio is 0.525, above 0.1"
+    assert result.reason == message
 
 
 def test_a_wide_interval_is_not_enough():
     """Runs that scatter by a factor of e: the interval holds the goal, the middle does not."""
-    found, asked = searched(lambda alpha: alpha / 40, start=30.0, spread=1.0)
+    result, settings = run_search(lambda alpha: alpha / 40, start=30.0, spread=1.0)
     assert measurement(30 / 40, 1.0).contains(1.0)
-    assert len(asked) > 1
-    assert abs(math.log(found.samples[found.best].ratio)) < CENTRED
+    assert len(settings) > 1
+    assert abs(math.log(result.samples[result.best].ratio)) < CENTRED
 
 
 def test_a_start_beyond_the_limits():
-    found, asked = searched(lambda alpha: alpha / 40, start=1e6)
-    assert asked[0] == pytest.approx(1000.0)
-    assert found.reached
+    result, settings = run_search(lambda alpha: alpha / 40, start=1e6)
+    assert settings[0] == pytest.approx(1000.0)
+    assert result.reached
 
 
 def test_of_settings_as_near_the_usual_dead_band_is_best():

@@ -45,44 +45,51 @@ GOALS = {0.3: "below saturation", 1.0: "below saturation", 1.3: "loss-dominated"
 
 def network(**changes: float) -> Network:
     """The office, with other numbers where they are asked for."""
-    of = {**START, **changes}
-    red = Red(of["min_thresh"], of["max_thresh"], max_drop=of["max_drop"], implementation="ns2")
-    rtts = of["base_rtt"], of["base_rtt"]
-    given = office(aqm=red, count=int(of["flows"]), base_rtts=rtts)
-    return replace(given, links={"bottleneck": replace(given.link, capacity=of["capacity"])})
+    values = {**START, **changes}
+    red = Red(
+        values["min_thresh"],
+        values["max_thresh"],
+        max_drop=values["max_drop"],
+        implementation="ns2",
+    )
+    rtts = values["base_rtt"], values["base_rtt"]
+    given = office(aqm=red, count=int(values["flows"]), base_rtts=rtts)
+    return replace(given, links={"bottleneck": replace(given.link, capacity=values["capacity"])})
 
 
 @cache
-def told(goal: float, alpha: int = 9) -> EquilibriumTheory:
+def office_theory(goal: float, alpha: int = 9) -> EquilibriumTheory:
     law = Vegas(alpha, alpha + 2, dialect="ns2")
     return explain_by_equilibrium(recommended(network(), law, goal))
 
 
 def by_hand(goal: float, **changes: float) -> dict[str, float]:
     """Rest with a ratio of goodputs, by a root of one equation: sum N x (1 - p) = C."""
-    of = {**START, **changes}
-    base = of["base_rtt"] + (1 + 40 / 1500) / of["capacity"]  # and the time to send
+    values = {**START, **changes}
+    base = values["base_rtt"] + (1 + 40 / 1500) / values["capacity"]  # and the time to send
 
     def loss(queue: float) -> float:
-        part = (queue - of["min_thresh"]) / (of["max_thresh"] - of["min_thresh"])
-        curve = of["max_drop"] * part
+        part = (queue - values["min_thresh"]) / (values["max_thresh"] - values["min_thresh"])
+        curve = values["max_drop"] * part
         return 2 * curve / (3 - curve)  # of RED whose drops keep a distance (`wait`)
 
     def reno(queue: float) -> tuple[float, float]:
-        return math.sqrt(2 / loss(queue)), base + queue / of["capacity"]
+        return math.sqrt(2 / loss(queue)), base + queue / values["capacity"]
 
     def excess(queue: float) -> float:
         window, rtt = reno(queue)
-        sent = of["flows"] * (1 + goal) * window / rtt
-        return sent * (1 - loss(queue)) - of["capacity"]
+        sent = values["flows"] * (1 + goal) * window / rtt
+        return sent * (1 - loss(queue)) - values["capacity"]
 
-    queue = brentq(excess, of["min_thresh"] + 1e-9, of["max_thresh"], xtol=1e-12, rtol=1e-14)
+    queue = brentq(
+        excess, values["min_thresh"] + 1e-9, values["max_thresh"], xtol=1e-12, rtol=1e-14
+    )
     window, rtt = reno(queue)
     queued, share = (rtt - base) / rtt, goal**2 * CUT * 2  # of round trips it climbs b p W^2
-    held = goal * window * queued
+    backlog = goal * window * queued
     return {
-        "held": held,
-        "alpha": held * (1 - CUT / 2 * math.log(1 - share)),
+        "backlog": backlog,
+        "alpha": backlog * (1 - CUT / 2 * math.log(1 - share)),
         "saturation": queued / math.sqrt(CUT * loss(queue)),
         "climbing": share,
         "rtt_over_base": rtt / base,
@@ -91,14 +98,14 @@ def by_hand(goal: float, **changes: float) -> dict[str, float]:
 
 @pytest.mark.parametrize("goal", [0.3, 1.0, 1.3])
 def test_terms_are_those_of_an_account_by_hand(goal):
-    found, hand = told(goal), by_hand(goal)
+    result, hand = office_theory(goal), by_hand(goal)
     part = START["min_thresh"] / START["flows"] * goal / (1 + goal)
-    assert found.terms["red_min"] == pytest.approx(part, rel=1e-9)
-    both = found.terms["red_min"] + found.terms["queue_above_red_min"]
-    assert both == pytest.approx(hand["held"], rel=1e-6)
-    assert found.terms["estimate"] == pytest.approx(0.0, abs=1e-6)  # ns-2's rests at alpha
-    assert found.terms["own_losses"] == pytest.approx(hand["alpha"] - hand["held"], rel=1e-5)
-    assert found.alpha == pytest.approx(hand["alpha"], rel=1e-6)
+    assert result.terms["red_min"] == pytest.approx(part, rel=1e-9)
+    both = result.terms["red_min"] + result.terms["queue_above_red_min"]
+    assert both == pytest.approx(hand["backlog"], rel=1e-6)
+    assert result.terms["estimate"] == pytest.approx(0.0, abs=1e-6)  # ns-2's rests at alpha
+    assert result.terms["own_losses"] == pytest.approx(hand["alpha"] - hand["backlog"], rel=1e-5)
+    assert result.alpha == pytest.approx(hand["alpha"], rel=1e-6)
 
 
 def over_pie(target: float) -> Network:
@@ -133,42 +140,42 @@ def test_linux_counts_more_than_what_is_in_the_queue():
     """Its estimate divides by the base RTT, it rests half a packet above alpha, and it halves."""
     law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2
     linux = replace(network(), ack_bytes=40).with_law("vegas", law)
-    found = fair_alpha(linux, "vegas", goal)
-    assert found is not None
-    terms, hand = theory.terms_of_alpha(found.equilibrium, "vegas"), by_hand(goal)
-    estimate = hand["held"] * hand["rtt_over_base"]
-    assert terms["estimate"] == pytest.approx(estimate - hand["held"] - rise, rel=1e-5)
+    result = fair_alpha(linux, "vegas", goal)
+    assert result is not None
+    terms, hand = theory.terms_of_alpha(result.equilibrium, "vegas"), by_hand(goal)
+    estimate = hand["backlog"] * hand["rtt_over_base"]
+    assert terms["estimate"] == pytest.approx(estimate - hand["backlog"] - rise, rel=1e-5)
     share = goal**2 * cut * 2
     lost = -cut * estimate / 2 * math.log(1 - share)
     assert terms["own_losses"] == pytest.approx(lost, rel=1e-4)
-    saturation = theory.saturation_alpha(found.equilibrium, "vegas", share)
+    saturation = theory.saturation_alpha(result.equilibrium, "vegas", share)
     assert saturation == pytest.approx(estimate / math.sqrt(share) - rise, rel=1e-4)
 
 
 @pytest.mark.parametrize("goal", GOALS)
 def test_terms_sum_to_the_recommended_alpha(goal):
-    assert math.fsum(told(goal).terms.values()) == pytest.approx(9.0, rel=1e-12)
-    assert told(goal).terms["packets"] == pytest.approx(9.0 - told(goal).alpha)
-    assert told(goal).ratio == pytest.approx(goal, rel=1e-9)
+    assert math.fsum(office_theory(goal).terms.values()) == pytest.approx(9.0, rel=1e-12)
+    assert office_theory(goal).terms["packets"] == pytest.approx(9.0 - office_theory(goal).alpha)
+    assert office_theory(goal).ratio == pytest.approx(goal, rel=1e-9)
 
 
 @pytest.mark.parametrize(("goal", "regime"), GOALS.items())
 def test_regimes_up_to_the_ceiling(goal, regime):
     """The ceiling of the ratio is sqrt(2), where a flow climbs all the time."""
-    found, hand = told(goal), by_hand(goal)
+    result, hand = office_theory(goal), by_hand(goal)
     share = hand["climbing"]
-    assert found.regime == regime
-    assert found.recovering_fraction == pytest.approx(share, rel=1e-6)
-    assert found.saturation_alpha == pytest.approx(hand["saturation"], rel=1e-5)
-    assert (found.alpha < hand["saturation"]) == (regime == "below saturation")
+    assert result.regime == regime
+    assert result.recovering_fraction == pytest.approx(share, rel=1e-6)
+    assert result.saturation_alpha == pytest.approx(hand["saturation"], rel=1e-5)
+    assert (result.alpha < hand["saturation"]) == (regime == "below saturation")
     steeper = CUT * share / (1 - share) / (1 - CUT / 2 * math.log(1 - share))
-    assert found.window_elasticity == pytest.approx(1 / (1 + steeper), rel=1e-3)
-    assert found.largest_ratio == pytest.approx(math.sqrt(2), rel=1e-6)
+    assert result.window_elasticity == pytest.approx(1 / (1 + steeper), rel=1e-3)
+    assert result.largest_ratio == pytest.approx(math.sqrt(2), rel=1e-6)
 
 
 def test_with_few_losses_a_window_follows_alpha():
-    assert told(0.3).window_elasticity > 0.95
-    assert told(1.41).window_elasticity < 0.1
+    assert office_theory(0.3).window_elasticity > 0.95
+    assert office_theory(1.41).window_elasticity < 0.1
 
 
 def slope_of(log_alpha: Callable[[float], float], step: float = 1e-4) -> float:
@@ -183,7 +190,7 @@ def test_sensitivities_are_differences_of_the_account_by_hand(name, goal):
 
     slope = slope_of(log_alpha)
     assert abs(slope) > 1e-3  # so small that none might pass for it
-    assert told(goal).elasticities[name] == pytest.approx(slope, abs=1e-5)
+    assert office_theory(goal).elasticities[name] == pytest.approx(slope, abs=1e-5)
 
 
 def test_sensitivities_are_differences_of_the_fair_alpha():
@@ -192,41 +199,41 @@ def test_sensitivities_are_differences_of_the_fair_alpha():
     parts |= {"max_drop": -0.6}
 
     def log_alpha(step: float) -> float:
-        moved = {name: START[name] * math.exp(part * step) for name, part in parts.items()}
-        found = fair_alpha(network(**moved), "vegas")
-        assert found is not None
-        return math.log(found.alpha)
+        numbers = {name: START[name] * math.exp(part * step) for name, part in parts.items()}
+        result = fair_alpha(network(**numbers), "vegas")
+        assert result is not None
+        return math.log(result.alpha)
 
-    expected = sum(told(1.0).elasticities[name] * part for name, part in parts.items())
+    expected = sum(office_theory(1.0).elasticities[name] * part for name, part in parts.items())
     assert abs(expected) > 0.1
     assert slope_of(log_alpha, 1e-3) == pytest.approx(expected, abs=1e-5)
 
 
 def test_slope_is_a_difference_of_the_ratio():
-    alpha = told(1.0).alpha
+    alpha = office_theory(1.0).alpha
 
     def log_ratio(alpha: float) -> float:
         return math.log(equilibrium(network_with_alpha(network(), "vegas", alpha)).ratio("vegas"))
 
     slope = slope_of(lambda step: log_ratio(alpha * math.exp(step)))
-    assert told(1.0).ratio_elasticity == pytest.approx(slope, rel=1e-5)
+    assert office_theory(1.0).ratio_elasticity == pytest.approx(slope, rel=1e-5)
 
 
 def test_beyond_the_largest_ratio_the_recommended_alpha_is_explained():
-    found = told(2.0, alpha=400)
-    assert found.target_missed == "no alpha gives a ratio of 2, it is at most 1.41"
-    assert found.regime == "plateau"
-    assert found.alpha == 400
-    assert found.ratio == pytest.approx(math.sqrt(2), rel=1e-6)
-    assert "packets" not in found.terms
-    assert math.fsum(found.terms.values()) == pytest.approx(400)
-    assert found.elasticities == {}
+    result = office_theory(2.0, alpha=400)
+    assert result.target_missed == "no alpha gives a ratio of 2, it is at most 1.41"
+    assert result.regime == "plateau"
+    assert result.alpha == 400
+    assert result.ratio == pytest.approx(math.sqrt(2), rel=1e-6)
+    assert "packets" not in result.terms
+    assert math.fsum(result.terms.values()) == pytest.approx(400)
+    assert result.elasticities == {}
 
 
 def test_a_goal_below_every_alpha():
-    found = told(1e-4)
-    assert found.target_missed == "even the smallest alpha gives more than a ratio of 0.0001"
-    assert found.elasticities == {}
+    result = office_theory(1e-4)
+    assert result.target_missed == "even the smallest alpha gives more than a ratio of 0.0001"
+    assert result.elasticities == {}
 
 
 def test_an_alpha_that_is_not_found_is_reported(monkeypatch):
@@ -234,9 +241,9 @@ def test_an_alpha_that_is_not_found_is_reported(monkeypatch):
         raise SolveFailed("no rest")
 
     monkeypatch.setattr(theory, "fair_alpha", fail)
-    found = explain_by_equilibrium(recommended(network(), Vegas(9, 11, dialect="ns2")))
-    assert found.target_missed == "the alpha with a ratio of 1 was not found (no rest)"
-    assert found.alpha == 9
+    result = explain_by_equilibrium(recommended(network(), Vegas(9, 11, dialect="ns2")))
+    assert result.target_missed == "the alpha with a ratio of 1 was not found (no rest)"
+    assert result.alpha == 9
 
 
 def test_a_network_without_losses():
@@ -245,26 +252,33 @@ def test_a_network_without_losses():
     rate = Cbr(rate=100.0)
     modest = replace(start.flows["reno"], law=Unresponsive(), traffic=rate)
     little = replace(start, flows={**start.flows, "reno": modest})
-    found = explain_by_equilibrium(recommended(little, Vegas(6, 8, dialect="ns2"), 0.1))
-    assert found.target_missed == "even the smallest alpha gives more than a ratio of 0.1"
-    assert found.ratio == pytest.approx(3.0, rel=1e-6)  # 300 packets/s a flow are left
-    assert (found.regime, found.recovering_fraction, found.window_elasticity) == (
+    result = explain_by_equilibrium(recommended(little, Vegas(6, 8, dialect="ns2"), 0.1))
+    assert result.target_missed == "even the smallest alpha gives more than a ratio of 0.1"
+    assert result.ratio == pytest.approx(3.0, rel=1e-6)  # 300 packets/s a flow are left
+    assert (result.regime, result.recovering_fraction, result.window_elasticity) == (
         "below saturation",
         0.0,
         1.0,
     )
-    assert found.terms["red_min"] == pytest.approx(6.0, rel=1e-3)
-    assert found.terms["queue_above_red_min"] == 0.0
-    assert (found.saturation_alpha, found.ratio_elasticity, found.elasticities) == (None, None, {})
-    assert "every window between alpha and beta" in found.stability_missing
+    assert result.terms["red_min"] == pytest.approx(6.0, rel=1e-3)
+    assert result.terms["queue_above_red_min"] == 0.0
+    assert (result.saturation_alpha, result.ratio_elasticity, result.elasticities) == (
+        None,
+        None,
+        {},
+    )
+    assert "every window between alpha and beta" in result.stability_missing
 
 
 def test_verdict_is_that_of_the_margin():
     """More delay makes queues swing: the margin falls through 1, and the verdict with it."""
     far = network(base_rtt=1.0, min_thresh=4.0, max_thresh=80.0)
-    near, swung = told(1.0), explain_by_equilibrium(recommended(far, Vegas(9, 11, dialect="ns2")))
-    for found in (near, swung):
-        verdict = found.stability
+    near, swung = (
+        office_theory(1.0),
+        explain_by_equilibrium(recommended(far, Vegas(9, 11, dialect="ns2"))),
+    )
+    for result in (near, swung):
+        verdict = result.stability
         assert verdict is not None
         assert verdict.gain_margin is not None
         assert verdict.stable == (verdict.gain_margin > 1)

@@ -18,8 +18,8 @@ def rosenbrock(x: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def test_the_bottom_of_rosenbrocks_valley():
-    found = minimise(rosenbrock, None, np.array([-1.2, 1.0]), [(-5.0, 5.0)] * 2, **LIMITS)
-    np.testing.assert_allclose(found, [1, 1], atol=1e-4)
+    result = minimise(rosenbrock, None, np.array([-1.2, 1.0]), [(-5.0, 5.0)] * 2, **LIMITS)
+    np.testing.assert_allclose(result, [1, 1], atol=1e-4)
 
 
 def test_a_minimum_on_a_curved_constraint():
@@ -32,8 +32,8 @@ def test_a_minimum_on_a_curved_constraint():
     def inside(x):
         return np.array([25 - 4 * x[0] ** 2 - x[1] ** 2]), np.array([[-8 * x[0], -2 * x[1]]])
 
-    found = minimise(function, inside, np.zeros(2), [(-9.0, 9.0)] * 2, **LIMITS)
-    np.testing.assert_allclose(found, [2, 3], atol=1e-4)
+    result = minimise(function, inside, np.zeros(2), [(-9.0, 9.0)] * 2, **LIMITS)
+    np.testing.assert_allclose(result, [2, 3], atol=1e-4)
 
 
 def test_a_bound_is_never_left():
@@ -43,8 +43,8 @@ def test_a_bound_is_never_left():
         seen.append(x)
         return float(np.sum((x - 3) ** 2)), 2 * (x - 3)
 
-    found = minimise(function, None, np.array([0.0, 9.0]), [(0.0, 1.0), (2.0, 5.0)], **LIMITS)
-    np.testing.assert_allclose(found, [1, 3], atol=1e-5)
+    result = minimise(function, None, np.array([0.0, 9.0]), [(0.0, 1.0), (2.0, 5.0)], **LIMITS)
+    np.testing.assert_allclose(result, [1, 3], atol=1e-5)
     assert all((x >= [0, 2]).all() and (x <= [1, 5]).all() for x in seen)
 
 
@@ -59,8 +59,8 @@ def test_bumps_beside_the_way_do_not_end_a_search(start):
         slope = 2 * x[0] + 0.05 * (side * np.sin(40 * x[0]) + far * 40 * np.cos(40 * x[0]))
         return float(value), np.array([slope])
 
-    found = minimise(function, None, np.array([start]), [(-5.0, 5.0)], **LIMITS)
-    assert abs(found[0]) < 0.02
+    result = minimise(function, None, np.array([start]), [(-5.0, 5.0)], **LIMITS)
+    assert abs(result[0]) < 0.02
 
 
 def test_constraints_that_contradict_each_other_are_violated_least():
@@ -72,8 +72,8 @@ def test_constraints_that_contradict_each_other_are_violated_least():
     def both(x):
         return np.array([x[0] - 2, 2 * (1 - x[0])]), np.array([[1.0], [-2.0]])
 
-    found = minimise(function, both, np.array([4.0]), [(-5.0, 5.0)], **LIMITS)
-    assert found[0] == pytest.approx(1.0, abs=1e-6)
+    result = minimise(function, both, np.array([4.0]), [(-5.0, 5.0)], **LIMITS)
+    assert result[0] == pytest.approx(1.0, abs=1e-6)
 
 
 def test_no_more_evaluations_than_allowed():
@@ -97,5 +97,5 @@ def test_the_initial_point_is_kept_where_nothing_is_better():
     def above(x):
         return x - 1.0, np.eye(1)
 
-    found = minimise(function, above, np.ones(1), [(-5.0, 5.0)], **LIMITS)
-    assert found[0] == pytest.approx(1.0, abs=1e-6)
+    result = minimise(function, above, np.ones(1), [(-5.0, 5.0)], **LIMITS)
+    assert result[0] == pytest.approx(1.0, abs=1e-6)
