@@ -29,6 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=SETTINGS,
 )
+"""The command line, whose subcommands are the functions below."""
 MAIN, MORE, REFERENCE = "Main commands", "More commands", "Reference and setup"
 """Groups of commands on the help page."""
 

@@ -29,11 +29,13 @@ GOALS = {
     "throughput": "largest goodput of all flows, with --max-delay-ms",
     "ratio=": "ratio of two classes, such as ratio=cubic/reno",
 }
+"""Values of `--goal`, with their meaning."""
 REFERENCES = {
     "ns2": "the simulator ns-2",
     "ns3": "the simulator ns-3",
     "linux": "a Linux kernel: --kernel, or this machine's as root",
 }
+"""Values of `--with`, with their meaning."""
 MOST_FILES = 200
 """Largest number of model files offered, so that large folders stay fast."""
 

@@ -80,6 +80,7 @@ base_rtt_ms = {rtt}
 start_s = {{ spread_s = 1 }}
 law = {{ name = "vegas", dialect = "{dialect}" }}
 """
+"""Text of the new model file, with fields for the answers and numbers that follow from them."""
 ROUND_TRIPS = 1000.0
 """Simulated time of the new model in round-trip times; it is at least 60 s."""
 RED_THRESHOLDS = (0.2, 0.6)

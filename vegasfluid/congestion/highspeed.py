@@ -37,6 +37,7 @@ from vegasfluid.quantities import Packets, Positive, Probability, Share, require
 __all__ = ["HighSpeed"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 
 def decrease(flow: Flow, window: float) -> float:

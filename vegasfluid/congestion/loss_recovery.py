@@ -210,7 +210,7 @@ def on_timeout(flow: Flow, now: int) -> None:
 
 
 def shows_loss(flow: Flow) -> bool:
-    """Count a duplicate ACK of a flow; whether it indicates a loss.
+    """Count a duplicate ACK of a flow (`duplicates`); return whether it indicates a loss.
 
     At most one per window of data does. Without SACK it is the third duplicate ACK in a row
     (RFC 5681, section 3.2), once all packets sent before the last loss are acknowledged (RFC 6582,

@@ -33,6 +33,7 @@ from vegasfluid.quantities import Packets, Positive, Share
 __all__ = ["Scalable"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:

@@ -37,6 +37,7 @@ from vegasfluid.quantities import Delay, Packets, Positive, Share, require_order
 __all__ = ["VegasRerouting"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 NO_SAMPLE = 1e30
 """Smallest RTT of a group before its first packet, ps: larger than any RTT."""
@@ -44,12 +45,14 @@ UNKNOWN = -1.0
 """`backlog_delay` before it is measured."""
 
 ns2_on_ack = NS2.rules.on_ack
+"""`(flow, now, acked)`: the handler of new ACKs of ns-2's Vegas."""
 
 
 def take_route_sample(flow: Flow, rtt: float) -> None:
-    """Use the RTT (ps) of a packet that was sent once: the K-th gives `backlog_delay`.
+    """Process the RTT (ps) of a packet that was sent once, to detect a longer route.
 
-    Later ones form groups of N, of which the smallest RTT is compared with the base RTT.
+    That of the K-th packet minus the base RTT is stored as `backlog_delay` (ps). Later samples form
+    groups of N, of which the smallest RTT is compared with the base RTT.
     """
     if flow.backlog_delay == UNKNOWN:
         if flow.una - flow.opened >= flow.learning:

@@ -60,6 +60,7 @@ _MEANINGS = {
     "the shortest step: the right-hand side is not finite, a jump is not declared (guards, "
     "jump_ts), or constant steps are too long",
 }
+"""Meaning of each outcome, in words that complete an error message."""
 
 
 class Fault(NamedTuple):

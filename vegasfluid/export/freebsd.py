@@ -75,6 +75,7 @@ vegas() {
     sysctl net.inet.tcp.cc.vegas.beta="$2"
     sysctl net.inet.tcp.cc.vegas.alpha="$1"
 }"""
+"""Shell functions of the script."""
 
 
 def export_freebsd(model: Model, points: Points, seed: int) -> Exported:

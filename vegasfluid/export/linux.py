@@ -114,6 +114,7 @@ vegas() {
     echo "$2" > /sys/module/tcp_vegas/parameters/beta
     echo "$3" > /sys/module/tcp_vegas/parameters/gamma
 }"""
+"""Shell functions of the script."""
 
 
 def host_part(

@@ -21,7 +21,9 @@ __all__ = [
 ]
 
 Entry = TypeVar("Entry")
+"""Type of a system's equivalent of a congestion control."""
 Discipline = TypeVar("Discipline", bound=QueueDiscipline)
+"""Type of the queue disciplines that a system supports."""
 
 
 def equivalent(table: Mapping[str, Entry], name: str, flows: Flows, system: str) -> Entry:

@@ -165,6 +165,7 @@ broken:
 }}
 @message = private constant [34 x i8] c"lane kernel: CUDA cannot launch it\\00"
 """
+"""Template of the handler, which launches the kernel, in LLVM's language."""
 
 
 def handler_text(program: Program, kernel: int, launch: int) -> str:

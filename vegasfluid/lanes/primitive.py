@@ -320,6 +320,7 @@ def lowered_on_gpu(context: Any, *given: Any, call: Call) -> Any:
 
 
 lowered_by_xla = mlir.lower_fun(by_xla, multiple_results=True)
+"""JAX's lowering of a call to XLA's own program."""
 
 lanes_p.def_abstract_eval(shapes)
 lanes_p.def_impl(lambda *given, **params: jax.jit(partial(lanes_p.bind, **params))(*given))

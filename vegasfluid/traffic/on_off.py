@@ -50,7 +50,9 @@ packet, so that far shorter ones would exceed the rate."""
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer one packet at `now` (ps), and schedule the next, or first a gap before a session.
+    """Offer one packet (`flow.offered`) at `now` (ps), and schedule the next action.
+
+    With sessions, the first call offers nothing; it only schedules the end of a random gap.
 
     Returns:
         NEW_CONNECTION for the first packet of a transfer, else CONTINUED.

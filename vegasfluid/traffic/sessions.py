@@ -50,10 +50,12 @@ def mean_transfer(megabytes: float, packet_bytes: int) -> float:
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Let a session arrive at `now` (ps), schedule the next, start one if none is active.
+    """Count a session that arrives at `now` (ps), schedule the next arrival, start one if idle.
+
+    A session starts if none of the flow is active: all its packets are added to `flow.offered`.
 
     Returns:
-        NEW_CONNECTION if a session starts: all its packets are offered; else CONTINUED.
+        NEW_CONNECTION if a session starts, else CONTINUED.
     """
     if flow.arrives_at < 0:
         flow.arrives_at = now + picoseconds(exponential(flow, flow.gap))
@@ -72,7 +74,7 @@ def on_application(flow: Any, now: int) -> int:
 
 
 def on_finished(flow: Any, now: int) -> None:
-    """After the last ACK of a session, at `now` (ps), start a waiting one, or a random gap."""
+    """After a session's last ACK, at `now` (ps), schedule a waiting session, or a random gap."""
     flow.busy = 0
     flow.finished += 1
     if not flow.overlapping:

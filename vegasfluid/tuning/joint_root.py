@@ -19,6 +19,7 @@ from vegasfluid.tuning.initial_guess import PROPORTIONAL
 __all__ = ["RatioSolution", "solve_ratios"]
 
 Vector = Float[np.ndarray, " classes"]
+"""One number for each tuned class: log(alpha), or log(ratio / target)."""
 
 FTOL = 0.003
 """Tolerance of each ratio on the fluid model, in logarithms."""

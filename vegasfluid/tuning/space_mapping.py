@@ -48,6 +48,7 @@ SMALLEST = 1e-12
 """Outputs (packets/s, s, fractions) are raised to this before their logarithm is taken."""
 
 Vector = Float[np.ndarray, " parameters"]
+"""One number for each tuned parameter, mostly its logarithm."""
 
 
 class SpaceMappingResult(NamedTuple):

@@ -60,6 +60,7 @@ EXTRA = tuple(DROP_TAIL.items())
 HOLDS = "one Reno and one Vegas flow, d below B, only Reno loses, Vegas in equilibrium"
 """Conditions of all formulas for a Reno and a Vegas flow, in words."""
 DERIVED = "derived here from the drifts"
+"""Source of the formulas, in words."""
 
 
 def reno_growth() -> Expression:

@@ -58,6 +58,7 @@ c, r, ALPHA = (symbol(name) for name in ("loss_constant", "ratio", "alpha"))
 EFFECTIVE = symbol("competitors") + r * symbol("tuned")
 """Number of flows if a Vegas flow counts as `ratio` flows: N_r + r N_v."""
 DERIVED = "derived here from the drifts"
+"""Source of the formulas, in words."""
 SCOPE = "one round-trip time, a constant queue"
 """Conditions of all formulas for a ratio of rates, in words."""
 

@@ -58,6 +58,7 @@ c, PHI = symbol("loss_constant"), symbol("loss_factor")
 RARE = "a queue between the thresholds, windows of c / sqrt(p), 1 - p near 1"
 """Conditions of all formulas for the queue, in words."""
 SOURCE = "Misra, Gong and Towsley 2000, equations 4 and 9; derived here"
+"""Source of the formulas, in words."""
 
 
 class FilledLink(NamedTuple):

@@ -67,6 +67,7 @@ STATE = VegasWindow(W, sp.Integer(0), T, sp.Integer(0))
 HOLDS = "W at least 3, the equilibrium backlog of alpha at most that of beta"
 """Conditions of all formulas with losses, in words."""
 DERIVED = "derived here from the drift"
+"""Source of the formulas, in words."""
 
 GROWING = {W: 300, R: 0.11, T: 0.1, p: 1e-6, ALPHA: 33, SOFTNESS: 0.25, CUT: 0.25, PHI: 1}
 """A witness at which some flows grow: a backlog near 30 packets, below alpha in every dialect."""

@@ -60,6 +60,7 @@ RUNNING, CONVERGED, DIVERGED = 0, 1, 2
 """Status of a continuation: not finished, at a steady state, or with values not finite."""
 
 Vector = Any
+"""A NumPy or JAX array with one number for each unknown, (n,), or a matrix of such numbers."""
 
 
 class Evaluation(NamedTuple):

@@ -38,6 +38,7 @@ REFERENCE_TIME = 1024.0
 enough that delays subtracted from it keep their digits."""
 
 Vector = Float[Array, " n"]
+"""One number for each unknown or each stored component, each in its own unit."""
 
 
 class Unknowns(NamedTuple):

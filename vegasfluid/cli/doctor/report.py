@@ -18,6 +18,7 @@ __all__ = ["run"]
 MEGABYTE = 1e6
 """Bytes of a megabyte."""
 OK, FAILED = Text("OK", style="green"), Text("FAILED", style="bold red")
+"""Results of a check in the report, in colour."""
 
 
 def run(*, clear: bool, as_json: bool) -> bool:

@@ -24,6 +24,7 @@ from vegasfluid.congestion.packet_rules import PacketRules
 __all__ = ["rules"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 MILLISECOND = 10**9
 """Picoseconds in a millisecond."""
@@ -58,9 +59,10 @@ UNKNOWN = 2.0**62
 
 
 def begin_epoch(flow: Flow, now: int, acked: int) -> None:
-    """Start an epoch at `now` (ps): a cubic from the present window to the plateau `last_max`.
+    """Start an epoch at `now` (ps), for an ACK of `acked` packets.
 
-    `acked` are the packets that the ACK acknowledges.
+    Sets the cubic from the present window to `origin`, the larger of it and `last_max` (packets),
+    which it reaches after `plateau` (s), and restarts the window of standard TCP.
     """
     flow.epoch_start = now
     flow.friendly_acked = float(acked)
@@ -72,7 +74,7 @@ def begin_epoch(flow: Flow, now: int, acked: int) -> None:
 def packets_to_target(flow: Flow, now: int) -> float:
     """Packets to be acknowledged per packet of growth, so that the window follows the cubic.
 
-    Whole numbers, as the kernel rounds down; `now` is in ps.
+    The target is the cubic one smallest RTT after `now` (ps). A whole number, as in the kernel.
     """
     ahead = 0.0 if flow.delay_min == UNKNOWN else flow.delay_min
     t = (now - flow.epoch_start + ahead) * SECONDS - flow.plateau
@@ -107,10 +109,11 @@ def update_count(flow: Flow, now: int, acked: int) -> None:
 
 
 def follow_reno(flow: Flow) -> None:
-    """Advance the window that standard TCP would have, and grow at least as fast as it.
+    """Advance `friendly_window` (packets), which standard TCP would have, by the packets counted.
 
-    It grows by one packet per 1/alpha_cubic windows of packets (RFC 9438, section 4.3), which the
-    kernel rounds down to eighths: 15/8 for beta = 0.7.
+    If it exceeds `cwnd`, `per_packet` is lowered to grow as fast. It grows by one packet per
+    1/alpha_cubic windows of packets (RFC 9438, section 4.3), which the kernel rounds down to
+    eighths: 15/8 for beta = 0.7.
     """
     needed = float(int(flow.cwnd * int(8 / flow.alpha_cubic) / 8))
     while flow.friendly_acked > needed:
@@ -169,7 +172,10 @@ def on_flight_start(flow: Flow, now: int) -> None:
 
 
 def begin_round(flow: Flow, now: int) -> None:
-    """Start a round trip of HyStart at `now` (ps)."""
+    """Start a round trip of HyStart at `now` (ps), without RTT samples.
+
+    It ends when the next packet to be sent is acknowledged.
+    """
     flow.round_started = flow.train_at = now
     flow.round_end = flow.next_seq
     flow.round_rtt = UNKNOWN
@@ -177,7 +183,10 @@ def begin_round(flow: Flow, now: int) -> None:
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Use the RTT (ps) of an ACK: the smallest one, and in slow start HyStart."""
+    """Lower `delay_min` to the RTT of an ACK, both ps, and in slow start run HyStart with it.
+
+    Samples in the first second of an epoch are ignored.
+    """
     now = flow.acked_at
     if flow.epoch_start > 0 and now - flow.epoch_start < SKIPPED:
         return
@@ -187,9 +196,10 @@ def on_rtt_sample(flow: Flow, rtt: float) -> None:
 
 
 def look_for_end(flow: Flow, now: int, rtt: float) -> None:
-    """End slow start (`flow.ssthresh` is the window) if HyStart finds the link full at `now` (ps).
+    """End slow start by `ssthresh` = `cwnd` if HyStart finds at `now` (ps) that the link is full.
 
-    `rtt` is the latest sample, ps.
+    It is full if a train of ACKs lasts as long as a one-way delay, or the RTT has risen. `rtt` is
+    the latest sample, ps.
     """
     if flow.una > flow.round_end:
         begin_round(flow, now)

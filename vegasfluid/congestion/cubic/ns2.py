@@ -33,6 +33,7 @@ from vegasfluid.congestion.packet_rules import PacketRules
 __all__ = ["FRIENDLY_EIGHTHS", "FRIENDLY_INCREASE", "rules"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 FRIENDLY_EIGHTHS = 23
 """Eighths of a window of ACKs per packet of growth of the Reno-friendly window: 8 (1 + beta) /
@@ -60,7 +61,7 @@ BURST = 3
 
 
 def begin_epoch(flow: Flow, tick: int) -> None:
-    """Start an epoch at `tick` (ms): a cubic from the present window to the plateau `last_max`."""
+    """Start an epoch at `tick` (ms): a cubic from the present window to `last_max` (packets)."""
     flow.epoch_start = tick
     flow.friendly_acks = 1
     flow.friendly_window = flow.cwnd
@@ -86,7 +87,10 @@ def acks_to_target(flow: Flow, tick: int) -> int:
 
 
 def follow_reno(flow: Flow) -> None:
-    """Advance the window that standard TCP would have, and grow at least as fast as it."""
+    """Advance `friendly_window` (packets), which standard TCP would have, by the ACKs counted.
+
+    If it exceeds `cwnd`, `per_packet` (ACKs per packet of growth) is lowered to grow as fast.
+    """
     needed = int(flow.cwnd) * FRIENDLY_EIGHTHS // 8
     while flow.friendly_acks > needed:
         flow.friendly_acks -= needed
@@ -136,7 +140,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def grow(flow: Flow, tick: int) -> None:
-    """Count an ACK at `tick` (ms), and grow the window by one packet when enough are counted."""
+    """Count an ACK at `tick` (ms); grow `cwnd` by one packet after `per_packet` ACKs."""
     update_count(flow, tick)
     if flow.acks_counted >= flow.per_packet:
         flow.cwnd += 1.0

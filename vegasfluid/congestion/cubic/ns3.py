@@ -27,6 +27,7 @@ from vegasfluid.congestion.packet_rules import PacketRules
 __all__ = ["rules"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 MILLISECOND = 10**9
 """Picoseconds in a millisecond."""
@@ -56,7 +57,7 @@ UNKNOWN = 2.0**62
 
 
 def begin_epoch(flow: Flow, now: int) -> None:
-    """Start an epoch at `now` (ps): a cubic from the present window to the plateau `last_max`."""
+    """Start an epoch at `now` (ps): a cubic from the present window to `last_max` (packets)."""
     flow.epoch_start = now
     flow.friendly_acked = 0.0
     flow.friendly_window = float(int(flow.cwnd))
@@ -67,7 +68,7 @@ def begin_epoch(flow: Flow, now: int) -> None:
 def packets_to_target(flow: Flow, now: int) -> float:
     """Packets to be acknowledged per packet of growth, so that the window follows the cubic.
 
-    Whole numbers, as ns-3 rounds down; `now` is in ps.
+    The target is the cubic one smallest RTT after `now` (ps). A whole number, as in ns-3.
     """
     ahead = 0.0 if flow.delay_min == UNKNOWN else flow.delay_min
     t = (now - flow.epoch_start + ahead) * SECONDS - flow.plateau
@@ -82,11 +83,11 @@ def packets_to_target(flow: Flow, now: int) -> float:
 
 
 def follow_reno(flow: Flow, count: float) -> float:
-    """Advance the window that standard TCP would have.
+    """Advance `friendly_window` (packets), which standard TCP would have, by the packets counted.
 
     Returns:
-        The packets per packet of growth with which the window grows at least as fast; `count` if
-        that is smaller.
+        Packets to be acknowledged per packet of growth: `count`, or fewer if the window must grow
+        faster to keep up with `friendly_window`.
     """
     cwnd = float(int(flow.cwnd))
     needed = float(int(cwnd * int(8 / flow.alpha_cubic) / 8))
@@ -141,7 +142,10 @@ def on_restart(flow: Flow, now: int) -> None:
 
 
 def begin_round(flow: Flow, now: int) -> None:
-    """Start a round trip of HyStart at `now` (ps)."""
+    """Start a round trip of HyStart at `now` (ps), without RTT samples.
+
+    It ends when the next packet to be sent is acknowledged.
+    """
     flow.round_started = flow.train_at = now
     flow.round_end = flow.next_seq
     flow.round_rtt = UNKNOWN
@@ -149,7 +153,10 @@ def begin_round(flow: Flow, now: int) -> None:
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Use the RTT (ps) of an ACK: the smallest one, and in slow start HyStart."""
+    """Lower `delay_min` to the RTT of an ACK, both ps, and in slow start run HyStart with it.
+
+    Samples at the beginning of an epoch (`CUBIC_DELTA`) are ignored.
+    """
     now = flow.acked_at
     if flow.epoch_start != NO_EPOCH and now - flow.epoch_start < CUBIC_DELTA:
         return
@@ -159,9 +166,10 @@ def on_rtt_sample(flow: Flow, rtt: float) -> None:
 
 
 def look_for_end(flow: Flow, now: int, rtt: float) -> None:
-    """End slow start (`flow.ssthresh` is the window) if HyStart finds the link full at `now` (ps).
+    """End slow start by `ssthresh` = `cwnd` if HyStart finds at `now` (ps) that the link is full.
 
-    `rtt` is the latest sample, ps.
+    It is full if a train of ACKs lasts as long as the smallest RTT, or the RTT has risen. `rtt` is
+    the latest sample, ps.
     """
     if now - flow.train_at <= TRAIN_SPACING:
         flow.train_at = now

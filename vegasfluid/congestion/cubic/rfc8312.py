@@ -31,6 +31,7 @@ from vegasfluid.congestion.packet_rules import PacketRules
 __all__ = ["rules"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 
 def begin_epoch(flow: Flow) -> None:

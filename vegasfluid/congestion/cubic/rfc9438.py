@@ -19,6 +19,7 @@ from vegasfluid.congestion.packet_rules import PacketRules
 __all__ = ["SECONDS", "STEEPEST", "rules"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 SECONDS = 1e-12
 """Seconds per picosecond."""

@@ -20,6 +20,7 @@ from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementa
 __all__ = ["BRAKMO"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 
 def end_round(flow: Flow, rtt: float) -> None:
@@ -124,3 +125,4 @@ BRAKMO = VegasImplementation(
     ),
     sources=("Brakmo and Peterson, IEEE JSAC 13(8), 1995", "RFC 5681, section 3.2"),
 )
+"""Vegas as in the paper of Brakmo and Peterson."""

@@ -24,6 +24,7 @@ from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementa
 __all__ = ["LINUX"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 NO_SAMPLE = 1e30
 """Value of a smallest RTT until the first sample, ps: larger than any RTT."""
@@ -160,3 +161,4 @@ LINUX = VegasImplementation(
     ),
     sources=("Linux 6.1, net/ipv4/tcp_vegas.c", "RFC 8985"),
 )
+"""Vegas of the Linux kernel."""

@@ -27,6 +27,7 @@ from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementa
 __all__ = ["NS2"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 SMALLEST_WINDOW = 2.0
 """Smallest window after recovery, packets. (ns-2: 0 after a timeout, and then another timeout.)"""
@@ -279,3 +280,4 @@ NS2 = VegasImplementation(
     ),
     sources=("ns-2.35, tcp/tcp-vegas.cc",),
 )
+"""Vegas of ns-2.35."""

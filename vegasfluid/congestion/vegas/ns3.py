@@ -28,6 +28,7 @@ from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementa
 __all__ = ["NS3"]
 
 Flow = Any
+"""A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 NO_SAMPLE = 1e30
 """Value of a smallest RTT until the first sample, ps: larger than any RTT."""
@@ -171,3 +172,4 @@ NS3 = VegasImplementation(
     timeouts_like=TIMEOUTS_LIKE,
     sources=("ns-3, src/internet/model/tcp-vegas.cc", "RFC 6675"),
 )
+"""Vegas of ns-3."""

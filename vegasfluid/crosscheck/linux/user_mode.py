@@ -58,6 +58,7 @@ sync
 echo o > /proc/sysrq-trigger
 sleep 1000
 """
+"""Shell script that the kernel runs as its first process."""
 
 
 def user_mode_kernel(kernel: Path) -> Reference:

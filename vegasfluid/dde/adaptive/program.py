@@ -45,7 +45,7 @@ class Program(NamedTuple):
         return jax.tree.unflatten(self.structure, leaves)
 
     def reads(self, derivative: bool = False) -> bool:
-        """Whether the function reads the history, or only whether it reads its derivative."""
+        """Whether the function reads the history; with `derivative`, whether it reads dy/dt."""
         return _reads(self.jaxpr, derivative)
 
     def run(
@@ -79,7 +79,7 @@ def _bodies(equation: Any) -> list[Any]:
 
 
 def _reads(jaxpr: Any, derivative: bool) -> bool:
-    """Whether a traced function reads the history, or only whether it reads its derivative."""
+    """Whether a traced function reads the history; with `derivative`, whether it reads dy/dt."""
     for equation in jaxpr.eqns:
         read = equation.primitive in (read_p, window_p)
         if read and (not derivative or equation.params.get("derivative", False)):

@@ -95,6 +95,7 @@ for module in veth sch_netem sch_tbf sch_red sch_pie; do
     load "$module"
 done
 """
+"""First lines of the script: functions, and how it ends."""
 
 END = r"""
 "${PYTHON:-python3}" -I -S "$here/traffic.py" "$here/plan.json" "$prefix" "${1:-@SEED@}" &
@@ -102,6 +103,7 @@ child=$!
 wait "$child" || exit 1
 child=
 """
+"""Last lines of the script, which run the test."""
 
 
 def export_netns(model: Model, points: Points, seed: int) -> Exported:

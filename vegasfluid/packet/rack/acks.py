@@ -109,9 +109,10 @@ def update_scoreboard(sim: Any, f: int, now: int, ack_number: int, low: int, hig
 
 
 def take_rtt_sample(flow: Any, now: int, resent_at: int) -> None:
-    """Use the round-trip time of the present ACK (at `now`, ps), if it gives one.
+    """Update the RTT estimates (ps) of a flow by the ACK at `now` (ps), if it gives a sample.
 
-    The estimate uses the first packet that it acknowledges, the congestion control the last one.
+    The smoothed RTT is updated by the first packet that the ACK acknowledges. The smallest RTT and
+    the congestion control get the RTT of the last one.
     Packets sent more than once are timed by their timestamps: since `resent_at` (ps), when the
     oldest was last sent, if that is not sooner than the smallest RTT.
     """

@@ -267,7 +267,10 @@ def detect_resent(sim: Any, f: int, now: int, window: int) -> int:
 
 
 def note_resend(sim: Any, f: int, seq: int) -> None:
-    """Enter the retransmission of packet `seq` of flow `f` at the end of the ring."""
+    """Append the retransmission of packet `seq` of flow `f` to the ring of retransmissions.
+
+    Sets `flow.full` if the ring has no slot left.
+    """
     flow, slot = flow_of(sim, f), slot_of(sim, f, seq)
     if slot.resent == 0:
         slot.resent = 1

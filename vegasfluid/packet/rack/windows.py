@@ -98,7 +98,7 @@ def start_reduction(flow: Any) -> None:
 
 
 def reduce_window(flow: Any, delivered: int, newly_lost: int, advanced: bool) -> None:
-    """Set the window so that a reduction sends in proportion to what arrives (RFC 6937).
+    """Set `cwnd` so that a reduction sends packets in proportion to those delivered (RFC 6937).
 
     Args:
         flow: record of the flow, changed in place.
