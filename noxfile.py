@@ -27,6 +27,7 @@ SUBSET = (
     "tests/test_trajectory.py",
     "tests/modelfile/test_refusals.py",
     "vegasfluid/burstiness",  # PyWavelets
+    "tests/observe",  # dpkt
     "tests/cli/test_analyse.py",  # SymPy, FLINT
     "tests/sweep/test_sweep_command.py",  # Dask, Zarr
     "tests/dde/test_method_of_steps.py",

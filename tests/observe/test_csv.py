@@ -91,7 +91,10 @@ def test_iso_times_and_a_line_that_was_cut(tmp_path):
         ("t,cwnd\n", "line 1: at least one line of samples must follow."),
         ("t,cwnd\n0,-1\n", "line 2: window must be at least 0, but here is '-1'."),
         ('t,cwnd\n0,"1\n', "line 2: the quotes must end, but here is '0,\"1'."),
-        ("something\nelse\n", ": the content must be one of: "),
+        (
+            "something\nelse\n",
+            ": the content must be of ss -tin, tc -s -j qdisc show, iperf3",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(tmp_path, text, message):

@@ -9,6 +9,10 @@ from typing import NamedTuple
 from vegasfluid.observe.errors import MeasurementFileError
 from vegasfluid.observe.measurement import Measurement, merge
 from vegasfluid.observe.readers.csv_file import is_csv, read_csv
+from vegasfluid.observe.readers.iperf3 import is_iperf3, read_iperf3
+from vegasfluid.observe.readers.pcap import is_pcap, read_pcap
+from vegasfluid.observe.readers.ss import is_ss, read_ss
+from vegasfluid.observe.readers.tc import is_tc, read_tc
 
 __all__ = ["FORMATS", "read", "read_files"]
 
@@ -22,23 +26,31 @@ class Format(NamedTuple):
     Args:
         title: its name, for messages.
         recognises: whether the beginning of a file, as text, is of this format.
-        read: function that reads a file.
+        read: function that reads a file, of which listings without times have a given interval (s).
     """
 
     title: str
     recognises: Callable[[str], bool]
-    read: Callable[[Path], Measurement]
+    read: Callable[[Path, float | None], Measurement]
 
 
-FORMATS = (Format("CSV with names of columns", is_csv, read_csv),)
-"""All formats, in the order in which they are tried."""
+FORMATS = (
+    Format("ss -tin", is_ss, read_ss),
+    Format("tc -s -j qdisc show", is_tc, read_tc),
+    Format("iperf3 --json", is_iperf3, lambda path, _: read_iperf3(path)),
+    Format("CSV with names of columns", is_csv, lambda path, _: read_csv(path)),
+)
+"""Formats that are text, in the order in which they are tried."""
 
 
-def read(path: str | Path) -> Measurement:
+def read(path: str | Path, interval: float | None = None) -> Measurement:
     """Read a file with a measurement; its format is recognised from its content.
 
     Args:
-        path: the file, in one of `FORMATS`.
+        path: the file: output of `ss -tin`, `tc -s -j qdisc show` or `iperf3 --json`, CSV, or a
+            packet capture (pcap, pcapng).
+        interval: time between two listings of `ss` or `tc` that have no time stamps, s; None: not
+            known.
 
     Raises:
         MeasurementFileError: for a file that cannot be read, in one line with the place in it.
@@ -46,23 +58,27 @@ def read(path: str | Path) -> Measurement:
     file = Path(path)
     try:
         with open(file, "rb") as stream:
-            head = stream.read(HEAD_BYTES).decode("utf-8-sig", errors="replace")
+            start = stream.read(HEAD_BYTES)
+        if is_pcap(start):
+            return read_pcap(file)
+        head = start.decode("utf-8-sig", errors="replace")
         for each in FORMATS:
             if each.recognises(head):
-                return each.read(file)
+                return each.read(file, interval)
     except OSError as error:
         raise MeasurementFileError(str(file), "", error.strerror or str(error)) from None
-    titles = "; ".join(each.title for each in FORMATS)
-    raise MeasurementFileError(str(file), "", f"the content must be one of: {titles}")
+    titles = ", ".join(each.title for each in FORMATS)
+    raise MeasurementFileError(str(file), "", f"the content must be of {titles}, pcap or pcapng")
 
 
-def read_files(paths: Iterable[str | Path]) -> Measurement:
+def read_files(paths: Iterable[str | Path], interval: float | None = None) -> Measurement:
     """Read several files that were measured on the same network at the same time.
 
     Args:
-        paths: the files, each in one of `FORMATS`.
+        paths: the files, each as for `read`.
+        interval: as for `read`.
 
     Raises:
         MeasurementFileError: for a file that cannot be read, in one line with the place in it.
     """
-    return merge([read(path) for path in paths])
+    return merge([read(path, interval) for path in paths])

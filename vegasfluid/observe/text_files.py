@@ -8,8 +8,10 @@ from pathlib import Path
 
 from vegasfluid.observe.errors import MeasurementFileError
 
-__all__ = ["finite", "numbered_lines", "text_of"]
+__all__ = ["DEFAULT_SEGMENT", "ends_a_line", "finite", "numbered_lines", "text_of"]
 
+DEFAULT_SEGMENT = 1448.0
+"""Data of a full packet on Ethernet with TCP time stamps, bytes: where a file gives none."""
 LARGEST = 1e18
 """Largest number that a sample may have: counters of bytes, times in nanoseconds."""
 LARGEST_DOCUMENT = 1 << 30
@@ -25,6 +27,17 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         for number, line in enumerate(file, start=1):
             yield number, line.rstrip("\r\n").replace("\0", "")
+
+
+def ends_a_line(path: Path) -> bool:
+    """Whether a file ends with a line's end: otherwise its last line may be cut.
+
+    Args:
+        path: the file, which is not empty.
+    """
+    with open(path, "rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) == b"\n"
 
 
 def text_of(path: Path) -> str:

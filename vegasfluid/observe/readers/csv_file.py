@@ -13,18 +13,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from vegasfluid.observe.clock_times import FIRST_UNIX
 from vegasfluid.observe.errors import MeasurementFileError
 from vegasfluid.observe.measurement import FlowSamples, Measurement, QueueSamples
 from vegasfluid.observe.readers.csv_columns import Column, column_of
 from vegasfluid.observe.sample_columns import SampleColumns
-from vegasfluid.observe.text_files import finite, numbered_lines
+from vegasfluid.observe.text_files import DEFAULT_SEGMENT, finite, numbered_lines
 
-__all__ = ["DEFAULT_SEGMENT", "is_csv", "read_csv"]
+__all__ = ["is_csv", "read_csv"]
 
-DEFAULT_SEGMENT = 1448.0
-"""Data of a full packet on Ethernet with TCP time stamps, bytes: where a file gives none."""
-FIRST_UNIX = 1e9
-"""Time from which on times are since 1970, s (September 2001)."""
 UNIX_UNITS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 """Times without a unit above the first number are Unix times in this unit, s."""
 FLOW_SERIES = {
