@@ -38,7 +38,7 @@ class ApplicableFormula:
 
     Args:
         name: the quantity that it gives, such as `window of reno`.
-        formula: the closed form; it knows the unit of its result.
+        formula: the closed form, with the unit of its result.
         values: its arguments by name, in the units of the formula.
     """
 

@@ -21,7 +21,7 @@ PICTURES = (".png", ".svg", ".pdf")
 BINARY = (*PICTURES, ".nc")
 """Endings of files that have the name `vegasfluid` somewhere."""
 HEAD = 4096
-"""Bytes of a text file in which its origin is looked for."""
+"""Bytes at the start of a text file that are searched for its origin."""
 ORIGINS = (b"written by vegasfluid", b'"software": "vegasfluid', b",goodput_mbps.")
 """Marks of text files: models and exports, certificates, and tables of sweeps; in lower case."""
 

@@ -20,7 +20,7 @@ from vegasfluid.sweep.summary import tuned_class
 __all__ = ["Span", "plane", "span_of"]
 
 BATCH = 32
-"""Number of runs computed together, after which a newer request is looked for; chosen."""
+"""Number of runs computed together; a newer request is noticed between two batches; chosen."""
 MOST_VALUES = 41
 """Largest number of values along an axis."""
 LARGEST = 1e15

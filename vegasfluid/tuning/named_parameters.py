@@ -119,7 +119,7 @@ class NamedAlpha(AlphaParameter):
 
 
 def named_parameters(network: Network, texts: Sequence[str]) -> tuple[Parameter, ...]:
-    """The tuned parameters that texts name, each once.
+    """The tuned parameters that are named in some texts, each once.
 
     Args:
         network: with the given values.

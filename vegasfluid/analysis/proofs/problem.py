@@ -67,7 +67,7 @@ class RedProfile(Value):
     marks: bool
     """Whether packets of ECN-capable flows are marked instead of dropped."""
     implementation: str = "ns2"
-    """Whose RED it is: ns2, or linux, whose drops have gaps of their own (`wait` is then false)."""
+    """Whose RED it is: ns2, or linux, which spaces drops differently (`wait` is then false)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

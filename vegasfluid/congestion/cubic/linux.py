@@ -143,7 +143,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 def window_after_loss(flow: Flow, window: float) -> float:
     """Window after a loss, packets: beta times the window in use (`window`), at least 2.
 
-    Ends the epoch; a window smaller than at the loss before gives way to new flows.
+    Ends the epoch, and sets `last_max` (packets), which fast convergence may lower.
     """
     flow.epoch_start = 0
     flow.acked_count = 0

@@ -152,7 +152,7 @@ def grow(flow: Flow, tick: int) -> None:
 def window_after_loss(flow: Flow, window: float) -> float:
     """Window after a loss, packets: beta times the window in use (`window`), at least 2.
 
-    Ends the epoch; a window smaller than at the loss before gives way to new flows.
+    Ends the epoch, and sets `last_max` (packets), which fast convergence may lower.
     """
     cwnd, beta = int(window), int(UNIT * flow.beta + 0.5)
     gives_way = flow.fast_convergence and cwnd < flow.last_max

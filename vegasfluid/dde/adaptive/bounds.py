@@ -121,7 +121,7 @@ def zero_slopes_at_bounds(
     """A slope dy/dt with zeros for the components that stay at a bound; shape (n, *batch).
 
     Args:
-        slope: dy/dt as without bounds, shape (n, *batch).
+        slope: dy/dt as it would be without bounds, shape (n, *batch).
         modes: says which bounded components are at a bound.
         bounded: indices of the bounded components.
     """

@@ -81,7 +81,7 @@ def linearised_slopes(
 def exact_slopes(
     problem: Problem, context: StepContext, start: StepStart, step: Array, later: Array
 ) -> Float[Array, "later n batch"]:
-    """The slopes `later`, which solve k = F(k), with a derivative in all other arguments.
+    """Return `later`, the slopes dy/dt k with k = F(k), with derivatives by all other arguments.
 
     The derivative follows from the implicit function theorem.
     """

@@ -51,7 +51,7 @@ class Stages(NamedTuple):
 
     Args:
         slopes: dy/dt at each stage, the first included; shape (stages, n, batch).
-        frees: those of the bounded components as without bounds, shape (stages, bounds, batch).
+        frees: dy/dt that bounded components would have without bounds; (stages, bounds, batch).
         fault: the first fault, an `Outcome`; shape (batch,).
         overlaps: whether any stage read a time within the step, shape (batch,).
         overshoot: how far beyond its active interval a stage within the step read; (batch,).
@@ -223,7 +223,7 @@ def _inverse_at_start(
 def _all_together(
     problem: Problem, context: StepContext, start: StepStart, step: Array, stages: Stages
 ) -> Stages:
-    """The stages with those of the instances found together whose stages read within the step.
+    """Solve for all stages at once in those instances whose stages read times within the step.
 
     Takes the batch, the step's context, start and length (batch,), and the stages as found one
     after the other, which are the first guess.

@@ -24,7 +24,7 @@ class Node(NamedTuple):
         clock: the time.
         y: state, shape (n, batch).
         slope: dy/dt for the next step, shape (n, batch).
-        free: dy/dt of the bounded components as without bounds, shape (bound_count, batch).
+        free: dy/dt that bounded components would have without bounds, shape (bound_count, batch).
         start_values: reads, indicators and breaks at the start of the next step.
         modes: active bounds and guard signs of the next step.
     """

@@ -162,7 +162,7 @@ class Evaluation(NamedTuple):
 
     Args:
         slope: dy/dt, zero for components at a bound; shape (n, batch).
-        free: dy/dt of the bounded components as without bounds; shape (bounds, batch).
+        free: dy/dt that bounded components would have without bounds; shape (bounds, batch).
         indicators: the guards' indicators; shape (m, batch).
         read_times: times read, relative to the step's start, those of the guards last;
             shape (sites, batch).

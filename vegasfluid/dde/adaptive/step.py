@@ -52,7 +52,7 @@ class Trial(NamedTuple):
         error: estimate of the error of the state and of the dense output, shape (n, batch).
         piece: its dense output.
         end: the right-hand side at its end.
-        frees: dy/dt of the bounded components as without bounds, at each stage from its start to
+        frees: dy/dt that bounded components would have without bounds, at each stage from start to
             its end; shape (stages, bounds, batch).
         fault: the first fault of a stage, an `Outcome`; shape (batch,).
         overshoot: how far beyond its active interval a stage read, at most; shape (batch,).
@@ -75,7 +75,7 @@ class StepStart(NamedTuple):
     Args:
         y: state, shape (n, batch).
         slope: dy/dt, shape (n, batch).
-        free: dy/dt of the bounded components as without bounds, shape (bounds, batch).
+        free: dy/dt that bounded components would have without bounds, shape (bounds, batch).
         rows: rows at which the searches for the read times start, shape (sites, batch).
         piece: the previous step's piece, extrapolated in the first iteration.
     """
@@ -106,7 +106,7 @@ class EarlyStages(NamedTuple):
 
     Args:
         slopes: dy/dt at each stage.
-        frees: dy/dt of the bounded components as without bounds, at each stage.
+        frees: dy/dt that bounded components would have without bounds, at each stage.
         fault: the first fault, an `Outcome`; shape (batch,).
         overlaps: whether any stage read a time within the step, shape (batch,).
         overshoot: how far beyond its active interval any stage read, shape (batch,).
@@ -242,7 +242,7 @@ def completed_step(
         y: state at its start, shape (n, batch).
         step: its length, shape (batch,).
         slopes: dy/dt at each stage, shape (n, batch) each.
-        frees: those of the bounded components as without bounds, shape (bounds, batch) each.
+        frees: those that bounded components would have without bounds; shape (bounds, batch) each.
         ends: state at the end before and after the projection, shape (n, batch) each.
         end: the right-hand side at the end.
     """
