@@ -13,6 +13,7 @@ from .aqm.pie import Pie as Pie
 from .aqm.red import Red as Red
 from .aqm.step import StepMarking as StepMarking
 from .congestion.cubic import Cubic as Cubic
+from .congestion.dctcp import Dctcp as Dctcp
 from .congestion.highspeed import HighSpeed as HighSpeed
 from .congestion.newreno import NewReno as NewReno
 from .congestion.reno import Reno as Reno

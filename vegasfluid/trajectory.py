@@ -63,10 +63,11 @@ CLASS_VARIABLES = {
     "vegas_above_beta": Variable("round trips with Vegas above beta, mean of the class", "1"),
     "vegas_below_alpha": Variable("round trips with Vegas below alpha, mean of the class", "1"),
     "vegas_above_gamma": Variable("slow starts that Vegas ended by gamma, mean of the class", "1"),
+    "dctcp_alpha": Variable("DCTCP's estimate of the marked fraction, mean of the class", "1"),
     "vegas_diff": Variable("Vegas's latest estimate of its backlog, mean of the class", "packets"),
 }
-"""Variables over (time, flow_class). Only packet runs with a Vegas class have those of Vegas, which
-are 0 for other classes."""
+"""Variables over (time, flow_class). Only packet runs with a class of Vegas or DCTCP have those of
+Vegas or DCTCP, which are 0 for other classes."""
 
 LINK_VARIABLES = {
     "queue": Variable("packets waiting, without the one in transmission", "packets"),

@@ -73,6 +73,7 @@ FURTHER = (
     "vegasfluid.aqm.red.red.AdaptedAverage",
     "vegasfluid.aqm.red.red.Gap",
     "vegasfluid.congestion.cubic.CubicWindow",
+    "vegasfluid.congestion.dctcp.DctcpWindow",
     "vegasfluid.congestion.epochs.EpochCongestionControl",
     "vegasfluid.congestion.vegas.implementation.VegasImplementation",
     "vegasfluid.congestion.vegas_rerouting.ReroutingWindow",

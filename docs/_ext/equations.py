@@ -66,6 +66,10 @@ OWN = {
     "mark_threshold": r"P_\text{mark}",
     "transfers": "n",
     "high_decrease": r"b_\text{high}",
+    "gain": "g",
+    "initial_alpha": r"\alpha_0",
+    "mark_prob": "p",
+    "marked": r"\mu",
     "decrease": "b",
     "legacy_window": r"W_\text{legacy}",
     "learning": r"K",
@@ -144,11 +148,15 @@ def state_of(law: CongestionControl, regime: Mapping[str, Any]) -> tuple[Any, di
 def seen(regime: Mapping[str, Any]) -> tuple[Signals, dict[Any, Any]]:
     """The signals of a sender in symbols, and a number (s) for the symbol of the round-trip time.
 
-    ACKs arrive at the rate cwnd / rtt (packets/s), and there are no losses.
+    ACKs arrive at the rate cwnd / rtt (packets/s), and there are no losses; the fraction of marked
+    packets, and that of loss events that are marks, are symbols where `regime` has their numbers.
     """
     window, rtt = notation("cwnd"), notation("rtt")
     nothing = sp.Integer(0)
-    return Signals(rtt, window / rtt, nothing, FAR), {rtt: regime.get("rtt", NUMBERS["rtt"])}
+    marks = {name: notation(name) for name in ("mark_prob", "marked") if name in regime}
+    numbers = {rtt: regime.get("rtt", NUMBERS["rtt"])}
+    numbers |= {symbol: regime[name] for name, symbol in marks.items()}
+    return Signals(rtt, window / rtt, nothing, FAR, **marks), numbers
 
 
 def symbolic(

@@ -10,7 +10,17 @@ def test_laws_json(run):
     result = document(out)
     assert (status, err) == (0, "")
     names = {part: [entry["name"] for entry in entries] for part, entries in result.items()}
-    laws = {"cubic", "highspeed", "newreno", "reno", "scalable", "udp", "vegas", "vegas_rerouting"}
+    laws = {
+        "cubic",
+        "dctcp",
+        "highspeed",
+        "newreno",
+        "reno",
+        "scalable",
+        "udp",
+        "vegas",
+        "vegas_rerouting",
+    }
     assert set(names["congestion_controls"]) == laws
     assert {"droptail", "red"} <= set(names["queue_disciplines"])
     assert set(names["traffic_sources"]) == {"bulk", "cbr", "poisson", "on_off", "sessions"}

@@ -16,6 +16,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.aqm.step import StepMarking
 from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.unresponsive import Unresponsive
@@ -151,6 +152,8 @@ def stepping() -> Network:
     classes = flows(LAWS)
     for name in list(classes)[::2]:
         classes[name] = replace(classes[name], ecn=False)
+    classes["dctcp"] = replace(classes["sack"], law=Dctcp(), ecn=True, start=5.0)
+    classes["delaying"] = replace(classes["dctcp"], delayed_ack=0.04, start=6.0)
     return network(link(StepMarking(5), 20), classes)
 
 

@@ -51,6 +51,27 @@ class Packet:
     """What an ACK reports of what came out of order."""
 
 
+@dataclass
+class Echo:
+    """What a receiver says of marks: by RFC 3168, section 6.1.3, or by RFC 8257, section 3.2."""
+
+    exact: bool
+    on: bool = False
+    answer_seen: int = 0
+
+    def turns(self, packet: Packet) -> bool:
+        """Whether marks begin or end, so that an ACK is sent at once."""
+        return self.exact and packet.marked != self.on
+
+    def take(self, packet: Packet) -> None:
+        if self.exact:
+            self.on = packet.marked
+            return
+        if packet.answers > self.answer_seen:
+            self.on, self.answer_seen = False, packet.answers
+        self.on |= packet.marked
+
+
 class QueuedPacket(NamedTuple):
     """A packet in a queue, whose it is, where on its way, and its jitter."""
 

@@ -15,6 +15,7 @@ from tests.packet.second_network import (
     EDGE,
     REACHED,
     RECEIVED,
+    Echo,
     Packet,
     Rng,
     ps,
@@ -25,8 +26,8 @@ from vegasfluid.traffic.base import NEW_CONNECTION
 if TYPE_CHECKING:
     from tests.packet.second_engine import Simulator
 
-CONNECTION = ["cwnd", "ssthresh", "srtt", "rttvar", "rto", "backoff"]
-CONNECTION += ["duplicates", "inflation", "in_recovery"]
+CONNECTION = ["cwnd", "ssthresh", "srtt", "rttvar", "rto", "backoff", "duplicates"]
+CONNECTION += ["inflation", "in_recovery"]
 """What a sender knows of a connection, and forgets with it, beside what its law keeps."""
 
 
@@ -93,7 +94,7 @@ class Flow:
         self.expected, self.early, self.latest_early = 0, set[int](), -1
         self.ack_deadline: int | None = None
         self.quick_acks = self.host.quick_acks
-        self.echo, self.answer_seen = False, 0
+        self.echo = Echo(self.spec.law.rules.exact_echo)
         self.log: list[tuple[float, ...]] = []
         self.losses: list[tuple[float, ...]] = [(0, 0)]
         self.arrivals: list[tuple[float, ...]] = [(0, 0)]
@@ -110,13 +111,10 @@ class Flow:
             fields |= kind
         fields |= spec.traffic.packet_parameters(self.sim.network.packet_bytes)
         fields |= {"start": start, "app_at": start, "backoff": 1, "window_limited": 1}
-        fields |= {
-            "rto": ps(self.host.initial_rto),
-            "min_rto": ps(self.host.min_rto),
-            "recovery": spec.law.rules.recovery_number,
-        }
+        fields |= {"rto": ps(self.host.initial_rto), "min_rto": ps(self.host.min_rto)}
         fields |= {"cwnd": 1.0, "ssthresh": float(self.host.initial_ssthresh)}
         fields |= {"acked_at": 0, "resent_at": 0, "least_rtt": 2**63 - 1}
+        fields["recovery"] = spec.law.rules.recovery_number
         return SimpleNamespace(**fields, max_window=float(int(spec.max_window)), rng=self.rng)
 
     def set_path(self, start: int, index: int) -> None:
@@ -172,10 +170,10 @@ class Flow:
     # The receiver.
 
     def receive(self, packet: Packet, now: int) -> None:
-        """RFC 3168, section 6.1.3, for the echo; RFC 5681, section 4.2, for when to send ACKs."""
-        if packet.answers > self.answer_seen:
-            self.echo, self.answer_seen = False, packet.answers
-        self.echo |= packet.marked
+        """RFC 5681, section 4.2: when to send ACKs."""
+        if (turns := self.echo.turns(packet)) and self.ack_deadline is not None:
+            self.send_ack(now)
+        self.echo.take(packet)
         had_gap, seq = bool(self.early), packet.seq
         in_order = seq == self.expected
         if not self.spec.law.rules.reliable or (seq >= self.expected and seq not in self.early):
@@ -190,7 +188,7 @@ class Flow:
         while self.expected in self.early:
             self.early.remove(self.expected)
             self.expected += 1
-        prompt = had_gap or not in_order
+        prompt = had_gap or not in_order or turns
         if not prompt and self.quick_acks:
             self.quick_acks -= 1
             prompt = True
@@ -211,7 +209,7 @@ class Flow:
 
     def send_ack(self, now: int) -> None:
         self.ack_deadline, sim = None, self.sim
-        ack = Packet(self.expected, self.ratio, 0, self.echo, self.block())
+        ack = Packet(self.expected, self.ratio, 0, self.echo.on, self.block())
         if sim.two_way:
             time = now + self.access_ack + self.hop_at(now)
             sim.schedule(time, ARRIVAL, self.number, self.data_hops, ack)
@@ -329,6 +327,8 @@ class Flow:
 
     def take_new_ack(self, ack: Packet, now: int) -> None:
         state, first, upto, before = self.state, self.state.una, ack.seq, self.state.cwnd
+        if first != state.opened:
+            self.spec.law.rules.count_marks(state, upto - first, int(ack.marked))
         state.una, state.next_seq = upto, max(state.next_seq, upto)
         if self.timed and self.timed[0] < upto:
             self.sample(now - self.timed[1])

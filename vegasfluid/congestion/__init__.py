@@ -18,7 +18,7 @@ __all__ = ["CongestionControl", "congestion_controls"]
 def congestion_controls() -> dict[str, type[CongestionControl]]:
     """Classes of all congestion controls of this package, by their names in model files.
 
-    >>> sorted(congestion_controls())
-    ['cubic', 'highspeed', 'newreno', 'reno', 'scalable', 'udp', 'vegas', 'vegas_rerouting']
+    >>> sorted(congestion_controls())[:5]
+    ['cubic', 'dctcp', 'highspeed', 'newreno', 'reno']
     """
     return named_subclasses(__name__, __path__, CongestionControl)

@@ -72,6 +72,9 @@ class Signals(NamedTuple):
         min_rtt_offset: mean minus smallest round-trip time without jitter, s.
         jitter: width of the uniform noise of single round-trip times, s.
         reordering: fraction of the time in which packets overtake each other.
+        mark_prob: fraction of the packets acknowledged now that are marked, 0 to 1.
+        marked: fraction of the loss events that are marks, not losses. Both are 0 unless the
+            control `distinguishes_marks`.
         loss_process: how losses are spaced, a name in `LOSS_PROCESSES`.
     """
 
@@ -86,6 +89,8 @@ class Signals(NamedTuple):
     min_rtt_offset: Real = 0
     jitter: Real = 0
     reordering: Real = 0
+    mark_prob: Real = 0
+    marked: Real = 0
     loss_process: str = "meanfield"
 
 
@@ -111,6 +116,9 @@ class CongestionControl(Value):
 
     has_dead_band: ClassVar[bool] = False
     """Whether the window is constant for backlogs between the parameters `alpha` and `beta`."""
+
+    distinguishes_marks: ClassVar[bool] = False
+    """Whether flows respond to ECN marks in another way than to losses."""
 
     host_defaults: ClassVar[Mapping[str, Any]] = {}
     """Values of parameters that are None where neither the flows nor their host determine them."""

@@ -17,10 +17,12 @@ from typing import Any
 
 from vegasfluid.congestion import loss_recovery
 
-__all__ = ["OPEN", "PacketRules"]
+__all__ = ["OPEN", "RECOVERY", "PacketRules"]
 
 OPEN = 0
 """State of a sender with RACK-TLP recovery that misses no packet (see `on_state`)."""
+RECOVERY = 3
+"""State of a sender with RACK-TLP recovery that retransmits after fast retransmit."""
 
 Handler = Callable[..., Any]
 """A scalar function on a flow record."""
@@ -62,6 +64,10 @@ def no_flight_start(flow: Any, now: int) -> None:
     """Do nothing: the congestion control does not use when a sender starts anew."""
 
 
+def no_count(flow: Any, acked: int, marked: int) -> None:
+    """Do nothing: the congestion control does not count marks."""
+
+
 def no_recovery_end(flow: Any) -> None:
     """Do nothing: the congestion control has no state that a recovery changes."""
 
@@ -90,6 +96,11 @@ class PacketRules:
             changes: 0 open, 1 packets out of order, 2 reducing, 3 in recovery, 4 after a timeout.
         on_flight_start: `(flow, now) -> None`, called with RACK-TLP recovery before a packet is
             sent while nothing is in flight.
+        count_marks: `(flow, acked, marked) -> None`, called where queues mark, before all others,
+            for each ACK of `acked` new packets, which `flow.una` does not include yet; `marked` is
+            1 if it echoes a mark, else 0.
+        exact_echo: whether the receiver echoes the marks of all packets exactly (RFC 8257, section
+            3.2), instead of one mark until the sender has responded (RFC 3168).
         handlers: replacements for handlers of `loss_recovery`, by name, where retransmission
             differs: `on_ack(flow, now, acked) -> int` and `on_duplicate_ack(flow, now) -> int`
             return the sender's actions, a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
@@ -111,6 +122,8 @@ class PacketRules:
     on_restart: Handler = no_restart
     on_state: Handler = no_state
     on_flight_start: Handler = no_flight_start
+    count_marks: Handler = no_count
+    exact_echo: bool = False
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     state: Mapping[str, int | float] = field(default_factory=dict)
     places: tuple[str, ...] = ()
@@ -134,6 +147,7 @@ class PacketRules:
             ("on_restart", self.on_restart),
             ("on_state", self.on_state),
             ("on_flight_start", self.on_flight_start),
+            ("count_marks", self.count_marks),
         )
 
     def _handler(self, handler: Any) -> Handler:

@@ -17,7 +17,9 @@ from collections.abc import Mapping
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.errors import InvalidInput
+from vegasfluid.export.dctcp_elsewhere import freebsd_lines
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.pie_elsewhere import ipfw_words
@@ -40,6 +42,7 @@ CONTROLS = {
     "reno": ("newreno", ""),
     "newreno": ("newreno", ""),
     "cubic": ("cubic", "cc_cubic"),
+    "dctcp": ("dctcp", "cc_dctcp"),
     "vegas": ("vegas", "cc_vegas"),
 }
 """FreeBSD's name of each congestion control, and its module."""
@@ -126,6 +129,8 @@ def host_part(name: str, flows: Flows, vegas: Mapping[str, VegasParameters]) -> 
         lines.append(f"vegas {parameters.values['alpha']} {parameters.values['beta']}")
     elif module:
         lines.append(f"kldload -n {module}")
+        if isinstance(flows.law, Dctcp):
+            lines += freebsd_lines(name, flows.law)
     return [*lines, f"sysctl net.inet.tcp.cc.algorithm={control}"]
 
 

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.dctcp import Dctcp
+from vegasfluid.export.dctcp_elsewhere import linux_lines
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.pie_elsewhere import pie_notes, tc_rounding, tc_words
@@ -39,6 +41,7 @@ CONTROLS = {
     "reno": ("reno", ""),
     "newreno": ("reno", ""),
     "cubic": ("cubic", "tcp_cubic"),
+    "dctcp": ("dctcp", "tcp_dctcp"),
     "highspeed": ("highspeed", "tcp_highspeed"),
     "scalable": ("scalable", "tcp_scalable"),
     "vegas": ("vegas", "tcp_vegas"),
@@ -137,6 +140,8 @@ def host_part(
         lines.append("vegas " + " ".join(map(str, parameters.values.values())))
     elif module:
         lines.append(f"modprobe {module}")
+        if isinstance(flows.law, Dctcp):
+            lines += linux_lines(name, flows.law)
     lines.append(f"sysctl -w net.ipv4.tcp_congestion_control={control}")
     lines += comment(f"Or for one way only: ip route change ROUTE congctl {control}")
     window = round(flows.max_window * packet_bytes)

@@ -84,6 +84,17 @@ class LossSignals(NamedTuple):
         """Probability that a packet of a flow of each group is lost, 0 to 1; marks excluded."""
         return self.prob if self.lost_prob is None else self.lost_prob
 
+    @property
+    def mark_prob(self) -> PerGroup:
+        """Probability that a packet of a flow of each group that is not lost is marked, 0 to 1."""
+        marked = smooth.maximum(self.prob - self.drop_prob, 0.0)
+        return marked / smooth.maximum(1 - self.drop_prob, TINY)
+
+    @property
+    def marked(self) -> PerGroup:
+        """Fraction of the losses and marks of a flow of each group that are marks, 0 to 1."""
+        return smooth.maximum(self.prob - self.drop_prob, 0.0) / smooth.maximum(self.prob, TINY)
+
 
 class SenderSignals(NamedTuple):
     """What the senders of each flow group observe at one time.
@@ -212,7 +223,7 @@ def law_signals(
         options: modelling options.
     """
     excess = law.in_flight(window, senders.rtt) / (senders.rate_limit * senders.rtt) - 1
-    return Signals(
+    signals = Signals(
         rtt=senders.measured_rtt,
         ack_rate=senders.rate,
         loss_rate=0.0,
@@ -225,6 +236,9 @@ def law_signals(
         timeout_rate=senders.timeout_exits,
         loss_process=options.loss_process,
     )
+    if not law.distinguishes_marks:
+        return signals
+    return signals._replace(mark_prob=senders.losses.mark_prob, marked=senders.losses.marked)
 
 
 class ClassDerivative(NamedTuple):

@@ -76,6 +76,7 @@ OUT_OF_LINE = (
     "control_grows",
     "control_restarts",
     "control_window_after_loss",
+    "control_window_after_mark",
     "control_window_after_timeout",
     "control_sees_state",
     "control_starts_flight",

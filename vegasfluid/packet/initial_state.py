@@ -158,6 +158,7 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
     records["reordering"] = DUPLICATE_ACK_THRESHOLD
     records["recovery"], records["reliable"] = rules.recovery_number, rules.reliable
     records["ect"] = flows.ecn and rules.reliable
+    records["exact_echo"] = rules.exact_echo
     records["keeps_send_times"] = rules.keeps_send_times
     added = RACK_INITIAL if rules.recovery == "rack" else {}
     for name, value in {

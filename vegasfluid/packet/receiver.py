@@ -3,7 +3,9 @@
 Sources:
     RFC 5681, section 4.2 (an ACK at once for a packet out of order, otherwise for every second
     packet or after a delay); RFC 2018 (an ACK reports the block that contains the latest packet);
-    RFC 3168, section 6.1.3 (a mark is echoed until the sender has responded to it).
+    RFC 3168, section 6.1.3 (a mark is echoed until the sender has responded to it); RFC 8257,
+    section 3.2 (DCTCP: an ACK at once where marks begin or end). Before that, the ACK of the
+    packets that wait for one: Linux 6.1, net/ipv4/tcp_dctcp.h (behaviour only).
 """
 
 from __future__ import annotations
@@ -40,9 +42,12 @@ def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
         sample_receiver(sim, f, now)
     if not TWO_WAY:
         run_until(sim, f, now + flow.return_delay)
-    if ECN:
+    changed = 0
+    if ECN and flow.exact_echo:
+        changed = echo_exactly(sim, f, now, header)
+    elif ECN:
         update_ece(flow, header)
-    prompt = receive(sim, f, header >> 1)
+    prompt = receive(sim, f, header >> 1) | changed
     if DELAYED_ACKS and prompt == 0 and flow.reliable and may_delay_ack(flow):
         flow.delack_deadline = now + flow.ack_delay
     elif flow.reliable:
@@ -122,6 +127,29 @@ def update_ece(flow: Any, header: int) -> None:
         flow.answer_seen = flow.reduced_at
     if header & 1:
         flow.ece = 1
+
+
+def echo_exactly(sim: Any, f: int, now: int, header: int) -> int:
+    """Set the echo of flow `f` to the mark of the packet that arrives at `now` (ps).
+
+    Where it changes, a delayed ACK goes out first, with the echo of the packets before.
+
+    Args:
+        sim: the simulation.
+        f: index of the flow.
+        now: time of the packet, ps.
+        header: 2 seq + CE mark.
+
+    Returns:
+        1 if the packet must be acknowledged at once, as the echo has changed, else 0.
+    """
+    flow = flow_of(sim, f)
+    if flow.ece == header & 1:
+        return 0
+    if DELAYED_ACKS and flow.delack_deadline != NEVER:
+        send_ack(sim, f, now)
+    flow.ece = header & 1
+    return 1
 
 
 def send_ack(sim: Any, f: int, now: int) -> None:

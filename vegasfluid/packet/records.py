@@ -50,7 +50,7 @@ FLOW = RNG | _fields(
     " sacked fack lost_below high_rxt holes reordering known_low known_high"
     " acked_at resent_at least_rtt"
     " expected delack_deadline ack_delay quick_acks block_low block_high"
-    " ece answer_seen reduced_at ect"
+    " ece answer_seen reduced_at ect exact_echo"
     " sent delivered dropped acks_dropped retransmitted timeouts finished"
     " sampled sample_at received_sampled received_sample_at",
     floats="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
@@ -79,7 +79,8 @@ spurious loss: `acked_at` (time of the latest ACK), `resent_at`, `least_rtt`, `u
 
 Receiver: `expected`, `quick_acks` (packets to be acknowledged at once), `delack_deadline` (when a
 delayed ACK is sent at the latest), `block_low` and `block_high` (the SACK block around the latest
-packet out of order), `ece` (whether it echoes a mark), `reduced_at` (`max_seq` when the sender
+packet out of order), `ece` (whether it echoes a mark), `exact_echo` (whether it echoes the marks of
+all packets, as for DCTCP), `reduced_at` (`max_seq` when the sender
 last responded to a mark) and `answer_seen` (the latest of these known from a packet).
 
 Engine: `next_hop` (the hop with the next packet), `full` (whether a ring had no slot left).

@@ -61,6 +61,8 @@ on_timeout: Callable[..., None]
 """`(i, flow, now)`: response of the i-th congestion control to a timeout at `now` (ps)."""
 on_ecn_echo: Callable[..., None]
 """`(i, flow, now)`: response of the i-th congestion control to an ECN echo at `now` (ps)."""
+count_marks: Callable[..., None]
+"""`(i, flow, acked, marked)`: the i-th congestion control counts acknowledged packets and marks."""
 on_application: Callable[..., int]
 """`(i, flow, now)`: the i-th traffic source offers packets; CONTINUED or NEW_CONNECTION."""
 on_finished: Callable[..., None]
@@ -303,6 +305,8 @@ def acknowledge(sim: Any, f: int, ack_number: int, now: int, ece: int) -> None:
     """
     flow = flow_of(sim, f)
     first = flow.una
+    if ECN and first != flow.opened:
+        count_marks(flow.law, flow, ack_number - first, ece)
     flow.una = ack_number
     flow.next_seq = max(flow.next_seq, ack_number)
     if 0 <= flow.timed_seq < ack_number:
@@ -340,6 +344,8 @@ def acknowledge_by_rack(sim: Any, f: int, now: int, header: int, low: int, high:
     if first == flow.opened:  # the first packet stands for the handshake
         finish_handshake(sim, f, now, header >> 1)
     else:
+        if ECN and header >> 1 > first:
+            count_marks(flow.law, flow, (header >> 1) - first, header & 1)
         receive_ack(sim, f, now, header >> 1, low, high, ece)
     if ECN and ece:
         flow.reduced_at = flow.max_seq

@@ -32,6 +32,7 @@ DELAYED_ACK = 0.04
 """Linux's smallest delayed-ACK timer, s (TCP_ATO_MIN)."""
 FIXED = {
     "cubic": ("C", "beta", "fast_convergence", "friendly"),
+    "dctcp": ("gain", "initial_alpha"),
     "scalable": ("increase", "decrease"),
 }
 """Parameters of congestion controls that the kernel has as the model's defaults, and not others."""

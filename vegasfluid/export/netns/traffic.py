@@ -115,6 +115,8 @@ class Flow:
         enter(prefix + plan["to"])
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if plan["control"] == "dctcp":  # its receivers echo marks in another way
+            self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"dctcp")
         if plan["window_bytes"]:
             window = plan["window_bytes"]
             self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, window)

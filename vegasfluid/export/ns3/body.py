@@ -99,6 +99,9 @@ def install(flow_class, nodes, port, rng):
         if flow_class["control"]:
             path = f"/NodeList/{source.GetId()}/$ns3::TcpL4Protocol/SocketType"
             ns.Config.Set(path, text(flow_class["control"]))
+        if flow_class["control"] == "ns3::TcpDctcp":  # its receivers echo marks in another way
+            path = f"/NodeList/{destination.GetId()}/$ns3::TcpL4Protocol/SocketType"
+            ns.Config.Set(path, text(flow_class["control"]))
         anywhere = ns.InetSocketAddress(ns.Ipv4Address.GetAny(), port + flow).ConvertTo()
         sink = ns.PacketSinkHelper(protocol, anywhere).Install(destination)
         sinks.append(sink.Get(0).GetObject[ns.PacketSink]())

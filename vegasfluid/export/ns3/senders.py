@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.export.dctcp_elsewhere import ns3_attributes
 from vegasfluid.export.dialects import VegasParameters
 from vegasfluid.export.unsupported import equivalent, require_rfc_3649
 from vegasfluid.network import Flows
@@ -116,6 +117,11 @@ def scalable(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> 
     return Sender("ns3::TcpScalable", values, notes)
 
 
+def dctcp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
+    """The type ns3::TcpDctcp with gain and initial alpha of `law`."""
+    return Sender("ns3::TcpDctcp", ns3_attributes(law))
+
+
 def udp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
     """An empty type: no congestion control; arguments are not used."""
     return Sender("")
@@ -128,6 +134,7 @@ SENDERS: dict[str, Callable[[str, Any, Mapping[str, VegasParameters]], Sender]] 
     "cubic": cubic,
     "highspeed": highspeed,
     "scalable": scalable,
+    "dctcp": dctcp,
     "udp": udp,
 }
 """Functions that return the congestion control, by its name in the model."""

@@ -37,6 +37,7 @@ RESET_FIELDS = [
 DECISIONS = {
     "increase_window": ("control_grows", "flow, now, acked"),
     "window_after_loss": ("control_window_after_loss", "flow, window"),
+    "window_after_mark": ("control_window_after_mark", "flow, window"),
     "window_after_timeout": ("control_window_after_timeout", "flow, window"),
     "on_rtt_sample": ("control_takes_sample", "flow, rtt"),
     "on_restart": ("control_restarts", "flow, now"),
@@ -136,6 +137,9 @@ def open_names(rules: Rules) -> dict[str, Any]:
         ),
         "on_timeout": dispatcher("on_timeout", [r.on_timeout for r in controls], "flow, now"),
         "on_ecn_echo": dispatcher("on_ecn_echo", [r.on_ecn_echo for r in controls], "flow, now"),
+        "count_marks": dispatcher(
+            "count_marks", [r.count_marks for r in controls], "flow, acked, marked"
+        ),
         **{
             name: dispatcher(name, [dict(r.decisions)[decision] for r in controls], arguments)
             for decision, (name, arguments) in DECISIONS.items()

@@ -143,7 +143,7 @@ def finish_probe(sim: Any, f: int, ack_number: int) -> None:
     if not flow.probe_resent:
         flow.probe_high = NOT_SET
     elif ack_number > flow.probe_high:
-        start_reduction(flow)
+        start_reduction(flow, False)
         set_state(flow, CWR)
         end_reduction(flow)
         flow.state = OPEN

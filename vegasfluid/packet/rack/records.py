@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vegasfluid.congestion.packet_rules import OPEN
+from vegasfluid.congestion.packet_rules import OPEN, RECOVERY
 
 __all__ = [
     "CWR",
@@ -21,9 +21,9 @@ __all__ = [
     "RTO_TIMER",
 ]
 
-DISORDER, CWR, RECOVERY, LOSS = range(OPEN + 1, OPEN + 5)
-"""States of a sender besides OPEN, without a sign of loss: packets arrived out of order; the window
-shrinks after a mark; lost packets are retransmitted after fast retransmit; after a timeout."""
+DISORDER, CWR, LOSS = OPEN + 1, OPEN + 2, RECOVERY + 1
+"""States of a sender besides OPEN, without a sign of loss, and RECOVERY, after fast retransmit:
+packets arrived out of order; the window shrinks after a mark; after a timeout."""
 
 RTO_TIMER, PROBE_TIMER, REORDERING_TIMER = range(3)
 """What the flow's only timer waits for: the retransmission timeout (RFC 6298), a tail loss probe,

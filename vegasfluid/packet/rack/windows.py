@@ -1,6 +1,7 @@
 """Windows of a sender with RACK-TLP recovery: their reduction, its undoing, and its states.
 
-`jit` binds `control_window_after_loss` and `control_sees_state` to the congestion controls.
+`jit` binds `control_window_after_loss`, `control_window_after_mark` and `control_sees_state` to the
+congestion controls.
 
 Sources:
     RFC 6937 (proportional rate reduction, with its slow-start bound), RFC 3522 and RFC 4015
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
+from vegasfluid.packet.features import ECN
 from vegasfluid.packet.rack.records import CWR, DISORDER, LOSS, NOT_SET, OPEN, RECOVERY
 from vegasfluid.packet.rack.scoreboard import in_flight, unmark_lost
 from vegasfluid.packet.state import flow_of, slot_of
@@ -34,6 +36,8 @@ __all__ = [
 
 control_window_after_loss: Callable[..., float]
 """`(i, flow, window)`: window after a loss of the i-th congestion control, packets."""
+control_window_after_mark: Callable[..., float]
+"""`(i, flow, window)`: window after a mark of the i-th congestion control, packets."""
 control_sees_state: Callable[..., None]
 """`(i, flow, state)`: response of the i-th congestion control to a new state of the sender."""
 
@@ -63,9 +67,12 @@ def current_ssthresh(flow: Any) -> float:
     return max(flow.ssthresh, float(int(flow.cwnd * 3 / 4)))
 
 
-def set_ssthresh(flow: Any) -> None:
-    """Set `ssthresh` to the congestion control's window after a loss, at least 2 packets."""
-    window = control_window_after_loss(flow.law, flow, float(int(flow.cwnd)))
+def set_ssthresh(flow: Any, marked: bool) -> None:
+    """Set `ssthresh` to the control's window after a loss or a mark, at least 2 packets."""
+    if ECN and marked:
+        window = control_window_after_mark(flow.law, flow, float(int(flow.cwnd)))
+    else:
+        window = control_window_after_loss(flow.law, flow, float(int(flow.cwnd)))
     flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
 
 
@@ -86,15 +93,20 @@ def start_undo(flow: Any) -> None:
     flow.undo_resent = flow.resent_out if flow.resent_out > 0 else NOT_SET
 
 
-def start_reduction(flow: Any) -> None:
-    """Start to reduce a flow's window to its new `ssthresh` over one round trip."""
+def start_reduction(flow: Any, marked: bool) -> None:
+    """Start to reduce a flow's window to its new `ssthresh` over one round trip.
+
+    Args:
+        flow: record of the flow, changed in place.
+        marked: whether the cause is a mark, not a loss.
+    """
     flow.recover = flow.next_seq
     flow.probe_high = NOT_SET
     flow.cwnd = float(int(flow.cwnd))
     flow.prior_cwnd = flow.cwnd
     flow.reduced_delivered = 0
     flow.reduced_sent = 0
-    set_ssthresh(flow)
+    set_ssthresh(flow, marked)
 
 
 def reduce_window(flow: Any, delivered: int, newly_lost: int, advanced: bool) -> None:
@@ -134,7 +146,7 @@ def enter_cwr(flow: Any) -> None:
     flow.prior_ssthresh = 0.0
     if flow.state < CWR:
         flow.undo_marker = NOT_SET
-        start_reduction(flow)
+        start_reduction(flow, True)
         set_state(flow, CWR)
 
 
@@ -148,7 +160,7 @@ def enter_recovery(sim: Any, f: int, echo: bool) -> None:
     if flow.state != CWR and flow.state != RECOVERY:
         if not echo:
             flow.prior_ssthresh = current_ssthresh(flow)
-        start_reduction(flow)
+        start_reduction(flow, False)
     set_state(flow, RECOVERY)
 
 
