@@ -13,6 +13,7 @@ from vegasfluid.analysis import closed_forms as forms
 from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import LOSS_PROCESSES, Signals
 from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.dctcp import Dctcp, DctcpWindow
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
@@ -47,6 +48,25 @@ def test_scalable_above_its_legacy_window(process):
         if formula > law.legacy_window + 1:
             found = drifts.window(law, at["rtt"], prob, process, low=law.legacy_window + 1)
             assert formula == pytest.approx(found, rel=1e-11)
+
+
+@every_process
+@pytest.mark.parametrize("law", [Dctcp(), Dctcp(recovery="rack")])
+def test_dctcp_under_random_marks(law, process):
+    """Bisection of the drift, with alpha where its rate is zero."""
+    for at in drifts.draws(POINTS, 4, rtt=(1e-4, 0.1), prob=(1e-3, 0.2)):
+        rtt, prob = at["rtt"], at["prob"]
+        low, high = 1.01, 1e5
+        for _ in range(100):
+            window = (low + high) / 2
+            rate = window / rtt
+            seen = Signals(rtt, rate, prob * rate, 2.0, mark_prob=prob, marked=1.0)
+            seen = seen._replace(loss_process=process)
+            change = law.drift(DctcpWindow(window, 0.0, prob), seen)
+            assert change.alpha == 0.0
+            low, high = (window, high) if change.cwnd > 0 else (low, window)
+        formula = forms.equilibrium_window(law, process)
+        assert formula(drop_prob=prob) == pytest.approx(window, rel=1e-9)
 
 
 def test_highspeed_with_periodic_losses():

@@ -30,6 +30,7 @@ from vegasfluid.analysis.closed_forms.windows_loss_based import (
 from vegasfluid.analysis.closed_forms.windows_vegas import vegas_lossless_window
 from vegasfluid.congestion.base import LOSS_PROCESSES, CongestionControl
 from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.dctcp import Dctcp, DctcpWindow
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -107,6 +108,27 @@ def scalable_equilibrium_window(law: Scalable, loss_process: str) -> Formula:
     return substitute(scalable_window(loss_process), values)
 
 
+def dctcp_equilibrium_window(law: Dctcp, loss_process: str) -> Formula:
+    """DCTCP's equilibrium window under random marks, packets, from p: alpha is p, each mark counts.
+
+    The drift is zero where (1 - p) = phi p W (p W / 2), in Linux where 1 = phi p W (p W - 1) / 2.
+    """
+    prob = symbol("drop_prob")
+    state = DctcpWindow(symbol("cwnd"), sp.Integer(0), prob)
+    factor = exact(law.loss_factor(loss_process, state))
+    marks = sp.sqrt(2 * (1 - prob) / factor)
+    if law.recovery == "rack":
+        marks = (1 + sp.sqrt(1 + 8 / factor)) / 2
+    return Formula(
+        "dctcp_window",
+        "window of DCTCP under random marks",
+        "cwnd",
+        marks / prob,
+        "congestion avoidance, marks without losses, and a response to each mark",
+        "derived here from the drift",
+    )
+
+
 def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
     """CUBIC's equilibrium window, packets, from R (s) and p: the larger of its cubic and
     Reno-friendly windows.
@@ -174,6 +196,7 @@ WINDOWS: dict[type[CongestionControl], Callable[[Any, str], Formula]] = {
     Reno: reno_equilibrium_window,
     Scalable: scalable_equilibrium_window,
     Cubic: cubic_equilibrium_window,
+    Dctcp: dctcp_equilibrium_window,
     HighSpeed: highspeed_equilibrium_window,
     Vegas: vegas_equilibrium_window,
     VegasRerouting: rerouting_equilibrium_window,
