@@ -14,6 +14,10 @@ are means over 3 seeds (with `--full` 8), the kernel ran each scenario once.
   first one in the fluid model, relative to the packet simulator's; `fluid.median` is the median of
   the absolute differences. The scenarios are those with equal round-trip times; flows of one
   congestion control are one class here.
+- `dctcp.NAME`: the sawtooth of DCTCP on step marking (`benchmarks.dctcp_sawtooth`): largest queue
+  and amplitude, packets, and the fraction of marked packets, as published, in packets and in the
+  fluid; `worst` are relative differences, for amplitude and fraction those of two flows, which are
+  in step, and for the fluid those from packets.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.dctcp_sawtooth import add_sawteeth
 from benchmarks.harness import Figures, run
 from benchmarks.linux import Measured, measured
 from benchmarks.linux_scenarios import network_of
@@ -141,6 +146,7 @@ def measure(full: bool) -> Figures:
             figures.add(f"{name}.{what}.packets", pair.packets)
     for name, difference in fluid.items():
         figures.add(f"fluid.{name}", difference)
+    add_sawteeth(figures)
     return figures
 
 

@@ -81,6 +81,25 @@ def test_as_good_as_brute_force_on_packets(case: str) -> None:
     assert found["queueing_delay_s"] <= 1.05 * smallest_delay(brute_force(given, grid))
 
 
+@pytest.mark.slow
+def test_threshold_of_a_data_centre_link_is_the_smallest_that_keeps_it_busy() -> None:
+    """DCTCP at 10 Gbit/s and 100 us: every threshold up to 20 packets; nothing is random."""
+    flows = vf.Flows(2, vf.Dctcp(), base_rtt=100e-6, initial_ssthresh=20)
+    given = vf.Network(vf.Link(vf.mbps(10_000), 300, vf.StepMarking(65)), {"dctcp": flows})
+    times: Any = {"until": 0.3, "warmup": 0.1}
+    name, busy = "bottleneck.threshold_packets", Constraints(utilisation=0.999)
+    result = vf.recommend(
+        given, [f"{name}=1:200"], objective=SmallestDelay(), constraints=busy, runs=2, **times
+    )
+    measured = [
+        measure(with_values(given, {name: threshold}), "dctcp", [1], **times).means()
+        for threshold in range(1, 21)
+    ]
+    delays = [one["queueing_delay_s"] for one in measured if one["utilisation"] >= 0.999]
+    assert result.reached
+    assert result.after.packets.means()["queueing_delay_s"] <= 1.05 * min(delays)
+
+
 def sawtooth_utilisation(relative_buffer: float) -> float:
     """Utilisation of one Reno flow by the size of its buffer in bandwidth-delay products, b < 1.
 
