@@ -10,7 +10,7 @@ Sources:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import xarray as xr
 from scipy.optimize import brentq
@@ -50,7 +50,7 @@ def published(count: int, threshold: float) -> Sawtooth:
     total = RATE * ROUND_TRIP + threshold
     window = total / count
     marks = (2 * window + 1) / (window + 1) ** 2
-    alpha = brentq(lambda a: a**2 * (1 - a / 4) - marks, 0.0, 1.2)
+    alpha: Any = brentq(lambda a: a**2 * (1 - a / 4) - marks, 0.0, 1.2)
     return Sawtooth(threshold + count, math.sqrt(2 * count * total) / 2, alpha)
 
 
