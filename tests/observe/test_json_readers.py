@@ -2,6 +2,7 @@
 
 import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +30,17 @@ def test_report_of_a_sender_with_two_streams(tmp_path):
     assert np.array_equal(first.window_packets, [np.nan, 100.0, 102.0], equal_nan=True)
     assert first.rtt_s[1:] == pytest.approx([0.042, 0.043])
     assert second.retransmitted_packets.tolist() == [0.0, 0.0, 2.0]
+
+
+def test_report_of_an_old_version_without_rtts():
+    measurement = read(Path(__file__).parent / "data" / "iperf-3.0.11.json")
+    (flow,) = measurement.flows
+    assert measurement.start_unix_s == 1498663888.0
+    assert flow.name == "192.168.0.3:60166 > 192.168.0.188:9987"
+    assert flow.time_s[-1] == 13.0001
+    assert flow.sent_bytes[-1] == 1520994808.0
+    assert flow.window_packets[1:7].tolist() == [396.0, 396.0, 396.0, 396.0, 396.0, 442.0]
+    assert flow.rtt_s is None
 
 
 def test_report_of_a_receiver_and_omitted_intervals(tmp_path):

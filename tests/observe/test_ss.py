@@ -72,6 +72,21 @@ def test_a_connection_between_the_same_ports_is_another_flow(tmp_path):
     assert second.time_s.tolist() == [3.0, 4.0]
 
 
+def test_each_line_may_have_its_time(tmp_path):
+    lines = [
+        "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2",
+        "\t reno rtt:30/1 cwnd:3",
+        "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2",
+        "\t reno rtt:31/1 cwnd:4",
+    ]
+    text = "".join(f"170000000{n // 2}.25 {line}\n" for n, line in enumerate(lines))
+    measurement = read(written(tmp_path, text))
+    (flow,) = measurement.flows
+    assert measurement.start_unix_s == 1700000000.25
+    assert flow.time_s.tolist() == [0.0, 1.0]
+    assert flow.window_packets.tolist() == [3.0, 4.0]
+
+
 def test_a_value_that_the_end_of_the_file_cuts_is_left_out(tmp_path):
     (flow,) = read(written(tmp_path, SS.partition("ESTAB 0 0 [")[0] + "1700000001\n" + CUT)).flows
     assert flow.window_packets.tolist() == [50.0]
@@ -83,9 +98,10 @@ CUT = "ESTAB 0 0 10.0.0.1:40000 10.0.0.2:5201\n\t vegas rtt:40/1 cwnd:5"
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("cwnd:51", "cwnd:5x", "line 12: cwnd must be a number, but here is 'cwnd:5x'."),
+        ("cwnd:51", "cwnd:5x", "line 12: cwnd must be a number from 0 on, but here is 'cwnd:5x'."),
         ("000.5", "000.0\n1699999999.5", "line 10: times must not go backwards, but here is"),
         ("rtt:44/1.25", "rtt:nan", "line 12: rtt must be a number"),
+        ("acked:144801", "acked:-1", "line 6: bytes_acked must be a number from 0 on"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(tmp_path, old, new, message):

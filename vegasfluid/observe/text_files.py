@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vegasfluid.observe.errors import MeasurementFileError
 
-__all__ = ["DEFAULT_SEGMENT", "ends_a_line", "finite", "numbered_lines", "text_of"]
+__all__ = ["DEFAULT_SEGMENT", "LARGEST", "ends_a_line", "finite", "numbered_lines", "text_of"]
 
 DEFAULT_SEGMENT = 1448.0
 """Data of a full packet on Ethernet with TCP time stamps, bytes: where a file gives none."""
@@ -54,14 +54,15 @@ def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8-sig", errors="replace")
 
 
-def finite(text: object) -> float:
+def finite(text: object, least: float = 0.0) -> float:
     """A number from text or JSON.
 
     Args:
         text: the number, or its text.
+        least: smallest number allowed.
 
     Raises:
-        ValueError: for anything else, for values that are not finite, and above 1e18.
+        ValueError: for anything else, for values that are not finite, below `least` or above 1e18.
 
     >>> finite("12.5")
     12.5
@@ -71,6 +72,6 @@ def finite(text: object) -> float:
     if isinstance(text, str) and "_" in text:
         raise ValueError("an underscore is no part of a number")
     value = float(text)
-    if not math.isfinite(value) or abs(value) > LARGEST:
-        raise ValueError("not finite")
+    if not math.isfinite(value) or not least <= value <= LARGEST:
+        raise ValueError("not finite, or not in the range")
     return value

@@ -18,7 +18,7 @@ from vegasfluid.observe.errors import MeasurementFileError
 from vegasfluid.observe.measurement import FlowSamples, Measurement, QueueSamples
 from vegasfluid.observe.readers.csv_columns import Column, column_of
 from vegasfluid.observe.sample_columns import SampleColumns
-from vegasfluid.observe.text_files import DEFAULT_SEGMENT, finite, numbered_lines
+from vegasfluid.observe.text_files import DEFAULT_SEGMENT, LARGEST, finite, numbered_lines
 
 __all__ = ["is_csv", "read_csv"]
 
@@ -246,7 +246,7 @@ def _number(table: Table, number: int, quantity: str, cells: dict[str, str]) -> 
     if cell.lower() in ("", "nan", "na", "n/a", "-", "null", "none"):
         return float("nan")
     try:
-        value = finite(cell)
+        value = finite(cell, -LARGEST)
     except ValueError:
         raise table.error(number, f"{quantity} must be a number", cell) from None
     if value < 0:

@@ -1,6 +1,7 @@
 """Reader of `ss -tin`: once, or a loop's output with times or with a known interval.
 
     while sleep 0.1; do date +%s.%N; ss -tin; done > ss.txt
+    while sleep 0.1; do ss -tin; done | ts %.s > ss.txt
 
 Versions of iproute2 differ in the words that they print, and in whether a connection has one line
 or several; unknown words are skipped, and `-e`, `-o`, `-p`, `-m` and `-O` do no harm.
@@ -31,6 +32,8 @@ CONNECTION = re.compile(
 """Beginning of a connection: state, two lengths of queues, and both addresses."""
 HEADER = re.compile(r"^(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\b")
 """Names of the columns, with which a listing begins."""
+STAMPED = re.compile(r"^(\d{9,10}\.\d{1,9})\s+(?!$)(.*)$")
+"""A line after its time, as `ss -tin | ts %.s` (moreutils) prints it."""
 PROCESSES = re.compile(r"users:\(\(.*?\)\)")
 """Processes of a connection (`-p`), whose names may have spaces."""
 CONTROL = re.compile(r"^[a-z][a-z0-9_-]*$")
@@ -82,7 +85,7 @@ def is_ss(head: str) -> bool:
         head: beginning of the file.
     """
     return bool(re.search(r"(?:^|\s)(?:cwnd:\d|rtt:\d)", head)) and any(
-        CONNECTION.match(line.strip()) for line in head.splitlines()
+        CONNECTION.match(_without_time(line.strip())) for line in head.splitlines()
     )
 
 
@@ -122,15 +125,19 @@ class _Reader:
 
     def line(self, number: int, line: str) -> None:
         """Read a line."""
+        stamped = STAMPED.match(line)
+        if stamped is not None:
+            if CONNECTION.match(stamped[2]):
+                self.finish()
+            self.set_clock(number, float(stamped[1]), line)
+            line = stamped[2]
         if not line:
             return
         if line[0].isdigit() or line[0] in "#=-[*" or line[0].isalpha():
             time = time_in(line)
             if time is not None:
                 self.finish()
-                if not self.clock.set(time):
-                    raise self.error(number, "times must not go backwards", line)
-                self.is_new_listing = True
+                self.set_clock(number, time, line)
                 return
         if HEADER.match(line):
             self.finish()
@@ -144,6 +151,12 @@ class _Reader:
             self.connection.extend(number, line[found.end() :])
         elif self.connection is not None:
             self.connection.extend(number, line)
+
+    def set_clock(self, number: int, time: float, line: str) -> None:
+        """Take the time of a line, s, with which another listing begins."""
+        if not self.clock.set(time):
+            raise self.error(number, "times must not go backwards", line)
+        self.is_new_listing = True
 
     def finish(self) -> None:
         """Add the connection that was read to its flow."""
@@ -177,7 +190,7 @@ class _Reader:
                 try:
                     values[name] = finite(parts[-1] if name == "retrans" else parts[0])
                 except ValueError:
-                    problem = f"{name} must be a number"
+                    problem = f"{name} must be a number from 0 on"
                     raise self.error(number, problem, word) from None
         return values if values.keys() & {"rtt", "cwnd", "bytes_acked"} else {}
 
@@ -214,6 +227,12 @@ class _Reader:
             for (ends, generation), flow in self.flows.items()
         )
         return Measurement(flows, sources=(str(self.path),), start_unix_s=start)
+
+
+def _without_time(line: str) -> str:
+    """A line without the time before it."""
+    stamped = STAMPED.match(line)
+    return line if stamped is None else stamped[2]
 
 
 def _address(text: str) -> str:

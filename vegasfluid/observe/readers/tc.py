@@ -18,7 +18,7 @@ from vegasfluid.observe.errors import MeasurementFileError
 from vegasfluid.observe.json_documents import documents
 from vegasfluid.observe.measurement import Measurement, QueueSamples
 from vegasfluid.observe.sample_columns import SampleColumns
-from vegasfluid.observe.text_files import finite
+from vegasfluid.observe.text_files import LARGEST, finite
 
 __all__ = ["is_tc", "read_tc"]
 
@@ -154,4 +154,4 @@ def _scalars(options: Mapping[str, Any]) -> Iterator[tuple[str, float | bool | s
         if isinstance(value, bool | str):
             yield str(name), value
         elif isinstance(value, int | float):
-            yield str(name), finite(value)
+            yield str(name), finite(value, -LARGEST)
