@@ -181,7 +181,7 @@ def model_text(answers: Answers) -> str:
 
 
 def number(text: str) -> float:
-    """The finite number that an answer is, in the question's unit; ValueError for anything else."""
+    """A user's answer as a finite number, in the question's unit; ValueError for anything else."""
     try:
         value = float(text)
     except ValueError:

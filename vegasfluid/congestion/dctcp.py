@@ -88,9 +88,10 @@ def count_marks(flow: Any, acked: int, marked: int) -> None:
 
 
 def next_linux_alpha(flow: Any) -> float:
-    """Alpha of a flow in Linux after a window of data, a multiple of 1/1024 from 0 to 1.
+    """DCTCP's alpha of a flow in Linux after a window of data, a multiple of 1/1024 from 0 to 1.
 
-    Both terms are rounded down, but an alpha whose reduction would be 0 falls to 0.
+    alpha - g alpha + g (fraction marked), g = `flow.gain`: both products are rounded down to
+    1/1024, but where g alpha becomes 0, alpha is left out.
     """
     alpha = int(flow.mark_estimate * LINUX_STEPS)
     reduction = int(alpha * flow.gain)

@@ -160,7 +160,8 @@ class PacketRules:
     def on_ack(self) -> Handler:
         """Function `(flow, now, acked) -> int` that returns the actions for an ACK of new packets.
 
-        `now` is in ps; the actions are a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
+        `now` is in ps, `acked` in packets; the actions are a sum of `RETRANSMIT`, `RESEND`, `SEND`
+        and `SEND_ONE`.
         """
         return self._handler(loss_recovery.on_ack)
 

@@ -51,7 +51,7 @@ class Unresponsive(CongestionControl):
         return window
 
     def stationary_fields(self, window: Window, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """All fields of the state with its values, by name: none of them ever changes."""
+        """The sender's state `window` as a dict by field name, unchanged: no field ever changes."""
         return window._asdict()
 
     @property

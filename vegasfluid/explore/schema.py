@@ -27,11 +27,12 @@ TYPES = {bool: "boolean", int: "number", float: "number", str: "text"}
 
 
 def form_schema() -> dict[str, Any]:
-    """Fields of models, links, flow classes, and of every law that a model file can choose.
+    """Form fields of models, links, flow classes, and all laws, queue disciplines and traffic.
 
     Returns:
-        `model`, `link` and `flows`: lists of fields; `law`, `aqm` and `traffic`: such lists by the
-        name of the law; `models`: purposes of the built-in models by name.
+        `model`, `link` and `flows`: lists of fields (key, type, default: see `fields_of`);
+        `law`, `aqm` and `traffic`: such lists by the name of the congestion control, queue
+        discipline or traffic source; `models`: purposes of the built-in models by name.
     """
     chosen = {
         "law": congestion_controls(),

@@ -98,7 +98,7 @@ response to a loss is NewReno's. There is no gamma: slow start ends above beta."
 def rounded(value: float, whole: bool) -> float | int:
     """The value (packets) as a parameter that a system accepts.
 
-    A whole number of at least 1 if `whole`; otherwise at least 0.001.
+    If `whole`, rounded and at least 1; otherwise not rounded, but at least 0.001.
     """
     return max(round(value), 1) if whole else max(value, SMALLEST_THRESHOLD)
 

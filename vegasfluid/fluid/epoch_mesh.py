@@ -147,12 +147,14 @@ class EpochMesh(NamedTuple):
         derivative: LawState,
         growth: Callable[[LawState], LawState],
     ) -> Masses:
-        """Change of the flows in each cell as their epochs get older, 1/s; none leave the last.
+        """Change of the flows in each cell as the time since their last recovery grows, 1/s.
+
+        None leave the last cell.
 
         Args:
             masses: fraction of the flows in each cell.
             shared: unused.
-            derivative: derivative of the states; its `elapsed` is the speed of ageing.
+            derivative: derivative of the states; its `elapsed` is the speed of ageing, no unit.
             growth: unused.
         """
         rows = (-1, self.shape[2])

@@ -150,7 +150,7 @@ def chosen_extreme(b: Builder, which: Item, no: Item, yes: Item) -> Item | None:
 
 
 def shift(name: str) -> Operation:
-    """A function that writes JAX's shift `name`, of an integer by less than its number of bits."""
+    """A function that writes code for JAX's shift `name` by less than the integer's bits."""
     return lambda b, _, x, y: b.apply(f"{SHIFTS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
 

@@ -82,9 +82,9 @@ class Network(Value):
 
     @property
     def default_host(self) -> str:
-        """Name of the host of classes that give none: that of the network's Vegas classes.
+        """Name of the host (TCP implementation) of classes without one: that of the Vegas classes.
 
-        `textbook` where there is no Vegas class, or where their dialects differ.
+        `textbook` where there is no Vegas class, or where they are of different implementations.
         """
         hosts = {flows.law.usual_host for flows in self.flows.values()} - {None}
         return (hosts.pop() if len(hosts) == 1 else None) or TEXTBOOK.name

@@ -108,8 +108,8 @@ def initial_points(
 def network_with_others_at_share(network: Network, tuned: str, all_tuned: Sequence[str]) -> Network:
     """The network with the flows of other tuned classes replaced by those of an untuned class.
 
-    These flows take congestion control and delays of the first class that is not tuned, as if they
-    already had their target.
+    These flows take congestion control and delays of the first class that is not tuned, as if their
+    goodput already were as wanted, so that one alpha can be found at a time.
 
     Args:
         network: as given.

@@ -175,7 +175,10 @@ class NonlinearProgram:
         return values, np.array([slope for _, slope in margins]).reshape(len(margins), len(x))
 
     def violation(self, x: Vector) -> tuple[float, Vector]:
-        """Sum of the squared log margins of violated constraints at x, and derivatives by x."""
+        """Sum of the squared log margins of violated constraints at x, and derivatives by x.
+
+        A log margin is the logarithm of limit / value, or value / limit for a lower limit.
+        """
         values, slopes = self.constraint_values(x)
         below = np.minimum(values, 0.0)
         return float(below @ below), 2 * below @ slopes

@@ -61,7 +61,9 @@ def bracket_root(
         start: first point.
         slope: first guess of the function's slope there.
         bounds: smallest and largest point.
-        overreach: length of a step over that of a Newton step with the slope.
+        overreach: length of a step divided by that of a Newton step with the slope. A step is at
+            most `LARGEST_STEP` (the last of `MAX_STEPS` goes to the bound) and, unless `smooth`, at
+            least twice the one before.
         smooth: whether the slope is updated from the last two values, which then have no noise.
 
     Returns:

@@ -326,12 +326,12 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
 
 
 def alpha_elasticities(slopes: dict[str, float]) -> dict[str, float]:
-    """Elasticities d log(alpha) / d log(number) at a constant goodput ratio, by number.
+    """Elasticities d log(alpha) / d log(quantity) at a constant goodput ratio, by quantity.
 
     Empty where alpha has hardly any effect on the ratio.
 
     Args:
-        slopes: d log(ratio) / d log(number) by name, with `alpha` among them.
+        slopes: d log(ratio) / d log(quantity) by name of a network quantity; one is `alpha`.
     """
     by_alpha = slopes.get("alpha", 0.0)
     if by_alpha < SMALLEST_ELASTICITY:

@@ -219,7 +219,8 @@ def fair_alpha_expanded(order: int = 1) -> Formula:
 def fair_alpha_heuristic() -> Formula:
     """RED's lower threshold over the number of flows, a rule of thumb for the fair alpha; packets.
 
-    It is the leading term of the fair alpha over RED. The formula takes `min_thresh` (packets) and
+    The fair alpha gives N flows equal rates; this is the first term of its expansion for small
+    losses (`fair_alpha_expanded`). The formula takes `min_thresh` (packets) and
     `count`.
 
     >>> fair_alpha_heuristic().text()

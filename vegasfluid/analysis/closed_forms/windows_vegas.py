@@ -90,11 +90,14 @@ ANY = AnyVegas()
 
 
 def growing_drift(law: Vegas, witness: dict[sp.Symbol, float] = GROWING) -> Expression:
-    """The drift of a growing window of Vegas in symbols, packets/s, with losses at phi p W/R.
+    """The drift of a growing window of Vegas in symbols, packets/s.
+
+    Loss events come at the rate phi p W / R (1/s): correction factor phi, loss probability p,
+    window W (packets) and round-trip time R (s).
 
     Args:
-        law: a Vegas of the dialect; its alpha, beta and softness are replaced by symbols.
-        witness: a number for each symbol, which selects the branch.
+        law: a Vegas of the implementation; its alpha, beta and softness become symbols.
+        witness: a number for each symbol; where the drift has cases, that of these numbers.
     """
     beta = sp.Dummy(positive=True)
     symbolic_law = replace(law, alpha=ALPHA, beta=beta, softness=SOFTNESS)
@@ -279,8 +282,9 @@ def vegas_saturated_window() -> Formula:
 def law_of_the_minimum() -> Formula:
     """Equilibrium window of Vegas with losses if all flows had the same backlog, packets.
 
-    It is the smaller of the window without losses and that in the limit of large alpha. The formula
-    takes `rtt`, `base_rtt` (s), `drop_prob`, `alpha` (packets), `cut` b and `loss_factor` phi.
+    It is the smaller of the window without losses and that which losses set for any large alpha.
+    The formula takes `rtt`, `base_rtt` (s), `drop_prob`, `alpha` (packets), `cut` b (the fraction
+    by which a loss reduces the window) and `loss_factor` phi (corrects the loss rate p W/R).
 
     >>> law_of_the_minimum().text()
     'W = Min(R*alpha/(R - T), 1/(sqrt(b)*sqrt(p)*sqrt(phi)))'

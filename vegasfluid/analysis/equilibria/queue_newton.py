@@ -184,7 +184,7 @@ def attracts_sweeps(model: FluidModel, point: QueuePoint) -> bool:
     """Whether sweeps that balance queue after queue return to a balanced point from near it.
 
     They are the Gauss-Seidel method, which converges if all eigenvalues of its matrix are inside
-    the unit circle. They leave an equilibrium whose index is -1.
+    the unit circle. They leave an equilibrium of index -1 (see `equilibria`).
     """
     free, jacobian = load_jacobian(model, point)
     if not free.size:

@@ -266,6 +266,9 @@ def enclose_queue(equations: SingleLinkEquations, ratio: arb) -> arb:
 def enclose_alpha_slope(equations: SingleLinkEquations, first: arb, last: arb, parts: int) -> arb:
     """Enclose d alpha / d ln(ratio), packets, over a range of queues, and prove it positive.
 
+    For each queue length, alpha and the goodput ratio (a Vegas flow to another flow) are those of
+    the equilibrium with this queue.
+
     Args:
         equations: at the current precision.
         first: lowest queue, packets.

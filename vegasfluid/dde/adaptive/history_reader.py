@@ -176,8 +176,8 @@ class HistoryReader:
     ) -> tuple[Float[Array, " edges"], tuple[Float[Array, ""], Float[Array, ""]]]:
         """The ends of a window's panels, and the breaking points before and after the window.
 
-        The ends of the window are sites, and so is each break in it: its active interval gives the
-        next one.
+        Each edge is looked up (`_site`) for the next breaking point, where the next panel begins;
+        `panels` is the number of panels: those that are not needed have length 0.
         """
         first, last = (self._now.until(time) for time in (start, end))
         latest, after = self._site(last)
@@ -285,8 +285,9 @@ class HistoryReader:
         derivative of y) around each read; `overshoot` records by how much.
 
         A read time is often the start of a piece, up to rounding, and a compiler may round it in
-        two ways and choose two rows. So it is moved by the tolerance: back at the end of a step,
-        forward at its start. At a kink these sides have the same value, but other derivatives.
+        two ways and choose two rows. So it is moved by the tolerance: back where the equations are
+        evaluated at the end of a solver step, forward at its start. At a kink both sides have
+        the same value, but other derivatives.
         """
         time = offset + jnp.where(self._point.arriving, -self._time_tolerance, self._time_tolerance)
         if self._interval is None:
@@ -337,6 +338,8 @@ class HistoryReader:
         initial_history: Array,
     ) -> None:
         """Record one call's reads for the solver: their times and rows, and the first fault.
+
+        Faults are overwritten rows, reads of the future, and an initial history that is not finite.
 
         Args:
             offset: times read, relative to the step's start.

@@ -114,7 +114,7 @@ def method_of(solver: Any) -> Method:
 
 @lru_cache
 def _explicit(solver: Any) -> Method:
-    """The method of an explicit diffrax solver; raises `Unsupported` for others."""
+    """The Runge-Kutta coefficients of an explicit diffrax solver; `Unsupported` for others."""
     if isinstance(solver, diffrax.Euler):
         return _with_last_stage([], (), (1.0,), (0.0,), 1)
     if not isinstance(solver, diffrax.AbstractERK):

@@ -119,7 +119,14 @@ def _measurement(
     segments: dict[tuple[str, ...], float],
     as_queue: bool,
 ) -> Measurement:
-    """The flows or queues of a file's samples."""
+    """The flows or queues of a file's samples.
+
+    Args:
+        table: the file.
+        samples: columns of each flow or queue; the key has its cells of the columns `TEXTS`.
+        segments: segment size of each, bytes; 0: not given.
+        as_queue: whether the samples are of queues, not of flows.
+    """
     first = min(columns.time[0] for columns in samples.values())
     start = first if first >= FIRST_UNIX else None
     source = str(table.path)

@@ -241,13 +241,16 @@ def detect_originals(sim: Any, f: int, now: int, window: int) -> int:
 
 
 def detect_resent(sim: Any, f: int, now: int, window: int) -> int:
-    """Mark lost retransmissions of flow `f`; see `detect_losses` for the result.
+    """Mark lost retransmissions of flow `f`.
 
     Args:
         sim: the simulation.
         f: index of the flow.
         now: the time, ps.
         window: reordering window, ps.
+
+    Returns:
+        Time after `now` at which all sent before a delivered packet count as lost, ps; 0: now.
     """
     flow = flow_of(sim, f)
     wait, k = 0, flow.resend_head
