@@ -15,6 +15,7 @@ import typer
 import vegasfluid as vf
 from tests.cli.commands import SMALL
 from tests.cli.typed import command_on_path, on_a_terminal
+from tests.paths import ROOT
 from vegasfluid import modelfile
 from vegasfluid.cli.app import app, run_app
 from vegasfluid.cli.examples import EXAMPLES
@@ -173,6 +174,8 @@ def test_every_example_runs_in_its_order_in_an_empty_folder(run, tmp_path, monke
             continue
         if command in ("explore", "init"):  # until Ctrl-C, and with answers: their own tests
             continue
+        if command == "observe":
+            shutil.copy(ROOT / "tests/observe/data/droptail_ss.txt", "ss.txt")
         for example in examples:
             if "--clear-caches" in example.line:
                 monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path / "cache"))

@@ -29,6 +29,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         _example("models", "List the built-in models."),
         _example("models weigle_feng_network2 --out mine.toml", "Start a model of your own."),
     ),
+    "observe": (
+        _example("observe ss.txt", "What ss tells about the network, with intervals."),
+        _example("observe ss.txt --out network.toml", "Also write a model file with ranges."),
+    ),
     "check": (_example("check mine.toml", "Validate the file and show what it means."),),
     "recommend": (
         _example("recommend mine.toml", "Find fair values of alpha and beta."),

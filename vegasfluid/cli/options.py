@@ -32,6 +32,7 @@ __all__ = [
     "MaxDelay",
     "MaxDropShare",
     "MaxMemory",
+    "MeasuredFiles",
     "Metric",
     "MinGainMargin",
     "MinUtilisation",
@@ -138,6 +139,9 @@ BundledName = Annotated[
 SavedFiles = Annotated[
     list[Path],
     typer.Argument(metavar="FILE...", help="Trajectories (.nc), or the store of a sweep (.zarr)."),
+]
+MeasuredFiles = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Measurements: ss, iperf3, tc, captures.")
 ]
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Certificate (JSON).")]
 Over = Annotated[

@@ -1,7 +1,15 @@
+from .advice import next_measurements as next_measurements
 from .errors import MeasurementFileError as MeasurementFileError
+from .estimate import NetworkEstimate as NetworkEstimate
+from .estimate import estimate as estimate
+from .estimated import Estimated as Estimated
 from .measurement import FlowSamples as FlowSamples
 from .measurement import Measurement as Measurement
 from .measurement import QueueSamples as QueueSamples
 from .measurement import merge as merge
+from .network_file import model_text as model_text
 from .reading import read as read
 from .reading import read_files as read_files
+from .repetition import compared_means as compared_means
+from .repetition import repeat as repeat
+from .time_grid import time_grid as time_grid

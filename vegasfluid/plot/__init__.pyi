@@ -1,6 +1,7 @@
 from .before_and_after import before_and_after as before_and_after
 from .explorer import Explorer as Explorer
 from .explorer import explore as explore
+from .measured_and_modelled import measured_and_modelled as measured_and_modelled
 from .pareto import front as front
 from .phase_planes import phase_plane as phase_plane
 from .recommendation_cards import card as card

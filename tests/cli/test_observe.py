@@ -1,0 +1,55 @@
+"""`observe`: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.commands import document, refused
+from tests.paths import ROOT
+from vegasfluid import modelfile
+
+DATA = ROOT / "tests/observe/data"
+
+
+def test_a_measurement_becomes_a_model_that_recommend_can_tune(run, tmp_path):
+    out, plot = tmp_path / "network.toml", tmp_path / "network.png"
+    files = [str(DATA / name) for name in ("droptail_ss.txt", "droptail_tc.txt")]
+    status, shown, _ = run("observe", *files, "--out", str(out), "--plot", str(plot))
+    assert status == 0
+    assert "capacity, Mbit/s" in shown
+    assert "tc shows pfifo" in shown
+    assert "modelled" in shown
+    assert f"Next: vegasfluid check {out}\n      vegasfluid recommend {out}" in shown
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    network = modelfile.load(out).network
+    assert network.link.capacity == pytest.approx(15.9e6 / 12_000, rel=0.02)
+    assert network.link.buffer == 19
+    assert set(network.flows) == {"cubic", "vegas"}
+
+
+def test_json_has_intervals_and_both_means(run):
+    status, shown, _ = run("observe", str(DATA / "droptail_ss.txt"), "--json")
+    found = document(shown)
+    assert status == 0
+    low, high = found["capacity_mbps"]["interval90"]
+    assert low < 15.9 < high
+    both = found["repeated"]["cubic"]
+    for key in ("cwnd_packets", "rtt_s", "goodput_packets_per_s"):
+        assert both["modelled"][key] == pytest.approx(both["measured"][key], rel=0.15)
+
+
+def test_a_link_that_was_never_full_gives_no_model(run, tmp_path):
+    out = tmp_path / "network.toml"
+    status, shown, _ = run("observe", str(DATA / "idle_ss.txt"), "--out", str(out))
+    assert status == 3
+    assert "No model: the link was not full for long enough" in shown
+    assert "- The link was never full. Measure while it is" in shown
+    assert not out.exists()
+
+
+def test_output_never_replaces_a_measurement(run, tmp_path):
+    copy = tmp_path / "ss.toml"
+    copy.write_bytes((DATA / "idle_ss.txt").read_bytes())
+    refused(run("observe", str(copy), "--out", str(copy), "--force"), "other than the measurements")
+    refused(run("observe", str(copy), "--out", str(copy)), "a new file")
+    refused(run("observe", str(tmp_path / "none.txt")), "none.txt")

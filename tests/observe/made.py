@@ -1,0 +1,45 @@
+"""Measurements made by hand, whose network is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vegasfluid.observe import FlowSamples, Measurement
+
+CAPACITY, BASE, BUFFER = 1000.0, 0.040, 100
+"""Capacity (packets/s), base RTT (s) and buffer (packets) of the networks here."""
+SEGMENT = 1448.0
+TIMES = np.arange(0.0, 60.0, 0.1)
+PERIOD = 5.0
+"""Time between two losses, s: the queue grows from 20 packets to the buffer."""
+
+
+def queue(time=TIMES):
+    """A sawtooth that ends at the buffer, packets."""
+    return 20 + (BUFFER - 20) * np.mod(time, PERIOD) / PERIOD
+
+
+def samples(name, time, share, base=BASE, control="reno", receiver=None, **more):
+    """A flow with this share of the link, in which the queue is a sawtooth."""
+    rtt = base + queue(time) / CAPACITY
+    values = {
+        "congestion_control": control,
+        "receiver": receiver,
+        "segment_bytes": SEGMENT,
+        "window_packets": share * CAPACITY * rtt,
+        "rtt_s": rtt,
+        "min_rtt_s": np.minimum.accumulate(rtt),
+        "delivered_bytes": share * CAPACITY * SEGMENT * time,
+        "retransmitted_packets": 3.0 * np.floor(time / PERIOD + 1e-9),
+    }
+    return FlowSamples(name=name, source="made", time_s=time, **{**values, **more})
+
+
+def drop_tail():
+    """Two flows of Reno that fill a drop-tail queue; one has seen it empty."""
+    least = np.full(len(TIMES), BASE)
+    flows = (
+        samples("a > x", TIMES, 0.6, min_rtt_s=least),
+        samples("b > y", TIMES, 0.4, min_rtt_s=least),
+    )
+    return Measurement(flows)

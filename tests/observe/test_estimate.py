@@ -1,0 +1,170 @@
+"""Estimates from measurements with a known network: made by hand, and of a Linux kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.observe.made import BASE, BUFFER, CAPACITY, SEGMENT, TIMES, drop_tail, samples
+from tests.paths import ROOT
+from vegasfluid.errors import InvalidInput
+from vegasfluid.observe import Measurement, QueueSamples, estimate, read_files
+from vegasfluid.observe.competitors import competitors_from_rates, flows_of_correlation
+from vegasfluid.observe.time_grid import time_grid
+
+
+def within(estimated, true, tolerance):
+    """Whether an estimate and its interval agree with the true value."""
+    assert estimated.value == pytest.approx(true, rel=tolerance)
+    assert estimated.low <= true <= estimated.high
+
+
+def test_a_drop_tail_queue_that_fills_is_found():
+    found = estimate(drop_tail())
+    within(found.capacity, CAPACITY, 1e-3)
+    (reno,) = found.classes
+    within(reno.base_rtt, BASE, 1e-3)
+    assert reno.goodput == pytest.approx(CAPACITY / 2, rel=1e-3)
+    assert found.discipline.name == "droptail"
+    within(found.buffer, BUFFER, 0.05)
+    assert found.competitors is None
+    assert found.packet_bytes == 1500
+
+
+def test_a_flow_that_never_saw_an_empty_queue_is_corrected_by_another():
+    late = TIMES[100:]
+    first = samples("a > x", TIMES, 0.5, min_rtt_s=np.full(len(TIMES), BASE))
+    second = samples("b > y", late, 0.5, base=0.100)  # the queue holds at least 20 ms
+    found = estimate(Measurement((first, second)))
+    assert [each.base_rtt.value for each in found.classes] == pytest.approx([BASE, 0.1], abs=1e-3)
+    alone = estimate(Measurement((second,)))
+    assert alone.classes[0].base_rtt.value == pytest.approx(0.120, abs=1e-3)
+
+
+def test_losses_at_all_lengths_are_not_those_of_a_drop_tail_queue():
+    often = np.floor(TIMES * 2 / 3)
+    flows = tuple(replace(flow, retransmitted_packets=often) for flow in drop_tail().flows)
+    found = estimate(Measurement(flows))
+    assert found.discipline.name == "red"
+    assert not found.buffer.is_known
+    assert "before the queue is full" in found.buffer.how
+
+
+def test_without_losses_the_buffer_is_not_known():
+    none = np.zeros(len(TIMES))
+    flows = tuple(replace(flow, retransmitted_packets=none) for flow in drop_tail().flows)
+    found = estimate(Measurement(flows))
+    assert found.discipline.name == ""
+    assert "never filled" in found.buffer.how
+    assert found.buffer.low == pytest.approx(BUFFER, rel=0.05)  # it is at least what was seen
+
+
+def test_a_link_that_is_never_full_has_no_capacity_but_a_lower_bound():
+    flow = samples("a > x", TIMES, 0.3, rtt_s=np.full(len(TIMES), BASE))
+    found = estimate(Measurement((flow,)))
+    assert not found.is_full
+    assert found.capacity.value is None
+    assert found.capacity.low == pytest.approx(0.3 * CAPACITY, rel=0.01)
+    assert "not full for long enough" in found.capacity.how
+
+
+def rates_of(total, flows, intervals=40_000, seed=3):
+    """Rates of flows that are alike and have a constant sum; (flow, interval)."""
+    return np.random.default_rng(seed).dirichlet(np.full(total, 5.0), intervals).T[:flows]
+
+
+@pytest.mark.parametrize("total", [3, 6, 12])
+def test_the_number_of_flows_follows_from_their_correlation(total):
+    assert flows_of_correlation(rates_of(total, 2)) == pytest.approx(total, rel=0.2)
+    assert flows_of_correlation(rates_of(total, total)) == pytest.approx(total, rel=1e-6)
+
+
+def test_flows_that_were_not_measured_are_counted():
+    shares = rates_of(6, 3, intervals=len(TIMES) // 3)
+    data = [np.cumsum(np.repeat(each, 3)) * 0.1 * CAPACITY * SEGMENT for each in shares]
+    flows = tuple(
+        samples(f"{k} > x", TIMES, 1 / 6, delivered_bytes=data[k], receiver="x") for k in range(3)
+    )
+    found = estimate(Measurement(flows))
+    assert found.competitors is not None
+    within(found.competitors.count, 3, 0.34)
+    within(found.capacity, CAPACITY, 0.2)
+    one = competitors_from_rates(time_grid(Measurement(flows[:1])))
+    assert not one.count.is_known
+    assert "two measured flows" in one.count.how
+
+
+def counters(kind="pfifo", **parameters):
+    """A queue's counters on a link of 1000 packets/s, as tc shows them every second."""
+    time = np.arange(60.0)
+    return QueueSamples(
+        interface="eth0",
+        handle="10:",
+        parent="root",
+        kind=kind,
+        source="made",
+        time_s=time,
+        parameters=parameters,
+        backlog_packets=np.full(60, 30.0),
+        sent_bytes=time * CAPACITY * 1514,
+        sent_packets=time * CAPACITY,
+        dropped_packets=time,
+    )
+
+
+def test_counters_of_the_router_show_what_flows_cannot():
+    flows = drop_tail().flows
+    found = estimate(Measurement(flows[:1], (counters(limit=77.0),)))
+    within(found.capacity, CAPACITY, 1e-3)
+    assert (found.buffer.value, found.discipline.certain) == (77, True)
+    assert found.competitors is not None  # a flow with 60 % of the link: another has 40 %
+    within(found.competitors.rate, 0.4 * CAPACITY, 0.01)
+    assert estimate(Measurement(flows, (counters(limit=77.0),))).competitors is None
+    red = estimate(Measurement(flows, (counters("red", min=15140.0, max=45420.0, limit=151400.0),)))
+    assert red.discipline.options == pytest.approx({"min": 10, "max": 30})
+    assert red.buffer.value == pytest.approx(100)
+
+
+def test_vegas_keeps_packets_between_alpha_and_beta_in_the_queue():
+    delay = 0.020
+    flows = tuple(
+        samples(
+            f"{k} > x",
+            TIMES,
+            0.5,
+            control="vegas",
+            rtt_s=np.full(len(TIMES), BASE + delay),
+            min_rtt_s=np.full(len(TIMES), BASE),
+            window_packets=np.full(len(TIMES), backlog * BASE / delay),
+            retransmitted_packets=np.zeros(len(TIMES)),
+        )
+        for k, backlog in enumerate((3.0, 8.0))
+    )
+    (vegas,) = estimate(Measurement(flows)).classes
+    assert vegas.vegas is not None
+    assert vegas.vegas.alpha.low <= 3 <= vegas.vegas.alpha.high
+    assert vegas.vegas.beta.low <= 8 <= vegas.vegas.beta.high
+
+
+@pytest.mark.parametrize("missing", ["rtt_s", "delivered_bytes"])
+def test_a_measurement_without_rtts_or_data_is_refused(missing):
+    flows = tuple(replace(flow, **{missing: None}) for flow in drop_tail().flows)
+    with pytest.raises(InvalidInput, match="without any"):
+        estimate(Measurement(flows))
+
+
+@pytest.mark.parametrize(
+    ("file", "mbps", "base_rtt", "queue"),
+    [("droptail_ss.txt", 15.9, 0.0198, "droptail"), ("red_ss.txt", 5.3, 0.0116, "")],
+)
+def test_traces_of_a_kernel(file, mbps, base_rtt, queue):
+    found = estimate(read_files([ROOT / "tests/observe/data" / file]))
+    assert found.capacity.scaled(12e-3).value == pytest.approx(mbps, rel=0.02)
+    for each in found.classes:
+        assert each.base_rtt.value == pytest.approx(base_rtt, abs=1e-3)
+    assert found.discipline.name == queue  # RED: samples are too far apart to tell
+    assert found.competitors is None
+    if queue == "droptail":
+        assert found.buffer.value == pytest.approx(19, rel=0.15)

@@ -1,0 +1,181 @@
+"""`vegasfluid observe`: from measurements to a model file with ranges."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from vegasfluid import modelfile
+from vegasfluid.cli.next_steps import after_check, show_next, show_written
+from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.targets import PICTURES, check_target, save_picture
+from vegasfluid.errors import InvalidInput
+from vegasfluid.observe import NetworkEstimate, estimate, next_measurements, read_files
+from vegasfluid.observe.estimated import Estimated
+from vegasfluid.observe.network_file import model_text
+from vegasfluid.observe.repetition import MEANS, compared_means, repeat
+from vegasfluid.output_files import write_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from vegasfluid.observe import Measurement
+
+__all__ = ["run"]
+
+UNITS = {"cwnd_packets": 1.0, "rtt_s": 1e3, "goodput_packets_per_s": 1.0}
+"""Factor from the JSON's unit to that of the table, by mean."""
+COLUMNS = ("class", "", "window, packets", "RTT, ms", "goodput, packets/s")
+"""Columns of the table of means."""
+
+
+def run(
+    files: list[Path],
+    *,
+    out: Path | None,
+    plot: Path | None,
+    seed: int,
+    as_json: bool,
+    force: bool,
+) -> bool:
+    """Read measurements, estimate the network, and compare a model of it with them.
+
+    Args:
+        files: the measurements, of the same network at the same time.
+        out: model file to write; None: none.
+        plot: picture of the measurement and the model; None: none.
+        seed: seed of the model's packet run.
+        as_json: whether to print one JSON document instead of text.
+        force: whether files that vegasfluid has not written are replaced.
+
+    Returns:
+        Whether the measurement determines a model.
+
+    Raises:
+        InvalidInput: for files that cannot be read or output files that may not be written.
+    """
+    for target, option, endings in ((out, "--out", (".toml",)), (plot, "--plot", PICTURES)):
+        check_target("observe", option, target, endings, force=force)
+        if target is not None and any(_same(target, file) for file in files):
+            raise InvalidInput("observe", option, "a file other than the measurements", str(target))
+    with progress("observe") as report:
+        report("reading")
+        measurement = read_files(files)
+        report("estimating")
+        found = estimate(measurement)
+        trajectory = None
+        if found.capacity.is_known:
+            report("simulating the model")
+            trajectory = repeat(found, seed)
+    means = {} if trajectory is None else compared_means(found, trajectory)
+    written = _write(files, found, measurement, trajectory, out, plot)
+    if as_json:
+        document = {"files": [str(file) for file in files], **found.document()}
+        names = {name: None if path is None else str(path) for name, path in written.items()}
+        print_json(
+            document
+            | {"repeated": means, "next": next_measurements(found)}
+            | names
+            | {"notes": measurement.notes}
+        )
+    else:
+        show(found, means)
+        for note in measurement.notes:
+            console().print(f"Note: {note}", soft_wrap=True)
+        show_written(*written.values())
+        if written["out"] is not None:
+            network = modelfile.load(written["out"]).network
+            name = shlex.quote(str(written["out"]))
+            show_next(f"vegasfluid check {name}", after_check(str(written["out"]), network))
+    return found.capacity.is_known
+
+
+def _same(target: Path, file: Path) -> bool:
+    """Whether an output file is one of the measurements."""
+    return target.exists() and file.exists() and target.samefile(file)
+
+
+def _write(
+    files: list[Path],
+    found: NetworkEstimate,
+    measurement: Measurement,
+    trajectory: xr.Dataset | None,
+    out: Path | None,
+    plot: Path | None,
+) -> dict[str, Path | None]:
+    """Write the model and the picture; the files that were written, by option.
+
+    Without a model (`trajectory` is None) nothing is written.
+    """
+    if trajectory is None:
+        return {"out": None, "plot": None}
+    if out is not None:
+        write_text(out, model_text(found, [file.name for file in files]))
+    if plot is not None:
+        from vegasfluid.plot import measured_and_modelled
+
+        save_picture(measured_and_modelled(found, measurement, trajectory), plot)
+    return {"out": out, "plot": plot}
+
+
+def show(found: NetworkEstimate, means: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print what was found, with intervals, how well the model repeats it, and what to measure."""
+    out = console()
+    out.print(f"{found.span:.0f} s, {sum(len(c.flows) for c in found.classes)} flows", style="bold")
+    out.print()
+    out.print(findings(found))
+    out.print(f"\nThe queue was not empty in {found.busy:.0%} of the time.")
+    out.print(f"Median queueing delay: {found.queueing_delay * 1e3:.3g} ms.")
+    if means:
+        out.print("\nMeans, measured and in a packet simulation of the model:")
+        out.print(means_table(means))
+    else:
+        out.print(f"\nNo model: {found.capacity.how}.")
+    advice = next_measurements(found)
+    if advice:
+        out.print("\nTo know more:")
+    for sentence in advice:
+        out.print(f"- {sentence}", soft_wrap=True)
+
+
+def findings(found: NetworkEstimate) -> Table:
+    """Table of the estimates with their 90 % intervals and sources."""
+    rows = table("", "estimate", "90 % interval", "from", texts=["from"])
+    _add(rows, "capacity, Mbit/s", found.capacity.scaled(found.packet_bytes * 8e-6))
+    for each in found.classes:
+        title = f"{each.name} ({len(each.flows)}): "
+        _add(rows, f"{title}base RTT, ms", each.base_rtt.scaled(1e3))
+        if each.vegas is not None:
+            _add(rows, f"{title}alpha, packets", each.vegas.alpha)
+            _add(rows, f"{title}beta, packets", each.vegas.beta)
+    rows.add_row("queue", found.discipline.name or "not known", "", found.discipline.how)
+    _add(rows, "buffer, packets", found.buffer)
+    if found.competitors is not None:
+        _add(rows, "other flows", found.competitors.count)
+        rate = found.competitors.rate.scaled(found.packet_bytes * 8e-6)
+        _add(rows, "their rate, Mbit/s", rate)
+    return rows
+
+
+def _add(rows: Table, title: str, number: Estimated) -> None:
+    """Add a row for an estimated number."""
+    value = "not known" if number.value is None else f"{number.value:.4g}"
+    if number.high == float("inf"):
+        interval = f"at least {number.low:.4g}" if number.low > 0 else ""
+    else:
+        interval = f"{number.low:.4g} to {number.high:.4g}"
+    rows.add_row(title, value, interval, number.how)
+
+
+def means_table(means: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Table of measured and modelled means of each class."""
+    rows = table(*COLUMNS, texts=[""])
+    for name, both in means.items():
+        for label, values in both.items():
+            rows.add_row(name, label, *(f"{values[key] * UNITS[key]:.4g}" for key in MEANS))
+            name = ""
+    return rows

@@ -1,0 +1,44 @@
+"""What to measure next to know more."""
+
+from __future__ import annotations
+
+from vegasfluid.observe.estimate import NetworkEstimate
+
+__all__ = ["next_measurements"]
+
+LEAST_SPAN = 30.0
+"""Shortest measurement that is not called short, s."""
+
+
+def next_measurements(found: NetworkEstimate) -> list[str]:
+    """Sentences on what to measure next, the most useful first.
+
+    Args:
+        found: what the measurement tells.
+    """
+    advice = []
+    if not found.is_full:
+        advice.append(
+            "The link was never full. Measure while it is: iperf3 -c SERVER -P 4 -t 60 --json."
+        )
+    elif found.competitors is not None:
+        advice.append(
+            "Other flows share the link. On its router, tc -s -j qdisc show dev DEV once a second"
+            " tells the capacity and their part."
+        )
+    if found.discipline.name == "":
+        advice.append(
+            "The buffer and the queue discipline are not known. tc -s -j qdisc show dev DEV on the"
+            " router tells both, as does a measurement with losses: one more flow of Reno or CUBIC."
+        )
+    elif not found.discipline.certain:
+        advice.append(
+            "The queue discipline is an estimate; tc -s -j qdisc show dev DEV on its router tells."
+        )
+    if any(each.vegas is not None and not each.vegas.alpha.is_known for each in found.classes):
+        advice.append(
+            "Vegas's parameters are in /sys/module/tcp_vegas/parameters of its hosts (Linux)."
+        )
+    if found.span < LEAST_SPAN:
+        advice.append(f"The measurement has {found.span:.0f} s; a minute or more is better.")
+    return advice

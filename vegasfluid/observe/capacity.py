@@ -1,0 +1,151 @@
+"""The bottleneck's capacity, and whether flows that were not seen share it.
+
+While the queue is not empty, the link sends at its capacity. If all flows are seen, their total
+rate is then constant; if it varies, the rest of the capacity belongs to flows that are not seen,
+and the end hosts' samples alone give a lower bound.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vegasfluid.observe.estimated import NORMAL_QUANTILE, Estimated, unknown
+from vegasfluid.observe.time_grid import TimeGrid, binned_rates
+
+__all__ = ["Capacity", "capacity"]
+
+BUSY_PACKETS = 1.5
+"""Queue, in packets beyond one for each flow, above which the link is taken as busy: receivers that
+delay ACKs make RTTs longer by about a packet of each flow without a queue."""
+BUSY_SHARE = 0.98
+"""Fraction of an interval in which packets have to wait for the link to be busy in it."""
+LEAST_BUSY = 3
+"""Busy intervals that are needed."""
+FULL_SHARE = 0.5
+"""Fraction of time with a queue from which on a constant rate is the capacity: windows that the
+host limits give a constant rate, too, but no queue."""
+SHORT_ROUND_TRIPS = 2.0
+"""Length of the intervals, in RTTs, where the queue empties again and again."""
+PACKETS_OF_INTERVAL = 2.0
+"""Accuracy of the packets delivered in an interval."""
+CONSTANT = 0.02
+"""Coefficient of variation of the total rate up to which it is constant: 0.000 to 0.012 on kernel
+traces of which all flows are seen, above 0.025 where half of them are and not all are Vegas."""
+ROUND_TRIPS = 5.0
+"""Length of the intervals over which rates are compared, in RTTs; at least `LEAST_INTERVAL`."""
+LEAST_INTERVAL, STEPS = 1.0, 10.0
+"""Shortest interval over which rates are compared: s, and steps of time between samples."""
+UPPER = 0.95
+"""Quantile that is `NORMAL_QUANTILE` standard deviations above the median of a normal one."""
+ROUNDING = 5e-4
+"""Relative uncertainty of the size of packets and of clocks."""
+
+
+class Capacity(NamedTuple):
+    """Capacity of the bottleneck and what the rates say about it.
+
+    Args:
+        packets_per_s: the capacity, packets/s.
+        busy: fraction of time in which the queue was not empty, 0 to 1.
+        variation: coefficient of variation of the total rate while it was not empty.
+        all_seen: whether the flows that were seen fill the link.
+    """
+
+    packets_per_s: Estimated
+    busy: float
+    variation: float
+    all_seen: bool
+
+
+def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
+    """Capacity from the rates of the flows.
+
+    Args:
+        grid: samples of all flows at common times.
+        delay: queueing delay at these times, s; (time,).
+    """
+    total = grid.delivered.sum(axis=0)
+    mean_rate = float(total[-1] - total[0]) / grid.span
+    queued = delay * mean_rate > BUSY_PACKETS + len(grid.rtt)
+    rtt = float(np.nanmedian(grid.rtt))
+    least = max(LEAST_INTERVAL, STEPS * float(grid.time[1] - grid.time[0]))
+    rates, is_busy = _rates(grid.time, total, queued, max(least, ROUND_TRIPS * rtt))
+    highest = float(np.max(rates, initial=mean_rate))
+    is_constant = float(rates.std() / rates.mean()) <= CONSTANT
+    if is_busy.sum() < LEAST_BUSY and is_constant and np.mean(queued) > FULL_SHARE:
+        is_busy = np.full(len(rates), True)
+    elif is_busy.sum() < LEAST_BUSY:
+        rates, is_busy = _rates(grid.time, total, queued, SHORT_ROUND_TRIPS * rtt)
+    busy = float(np.mean(queued))
+    if is_busy.sum() < LEAST_BUSY:
+        why = "the link was not full for long enough; this is the largest rate"
+        return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
+    used = rates[is_busy]
+    variation = _variation(used, bool(is_busy.all()))
+    interval = grid.span / len(rates)
+    if variation <= max(CONSTANT, PACKETS_OF_INTERVAL / (mean_rate * interval)):
+        found = _constant_rate(grid.time, total, used, bool(is_busy.all()))
+        return Capacity(found, busy, variation, all_seen=True)
+    why = "other flows share the link, so that its rate is not seen; this is the largest rate"
+    return Capacity(unknown(why, low=highest), busy, variation, all_seen=False)
+
+
+def _rates(
+    time: np.ndarray, total: np.ndarray, queued: np.ndarray, interval: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rates in intervals, packets/s, and whether the link was busy in each; (interval,) both.
+
+    Args:
+        time: times, s; (time,).
+        total: packets delivered by then; (time,).
+        queued: whether packets were waiting; (time,).
+        interval: length of the intervals, s.
+    """
+    edges, rates = binned_rates(time, total, interval)
+    within = [queued[(time >= first) & (time <= last)] for first, last in edges]
+    return rates, np.array([each.mean() > BUSY_SHARE for each in within], dtype=bool)
+
+
+def _variation(rates: np.ndarray, always: bool) -> float:
+    """Coefficient of variation of the rates in the intervals in which the link was busy.
+
+    If it was not busy all the time, these intervals may contain moments in which it was not, which
+    lower some rates: then only those above the median count.
+
+    Args:
+        rates: rates, packets/s; (interval,).
+        always: whether the link was busy all the time.
+    """
+    if always:
+        return float(rates.std() / rates.mean())
+    middle = float(np.median(rates))
+    return (float(np.quantile(rates, UPPER)) - middle) / middle / NORMAL_QUANTILE
+
+
+def _constant_rate(
+    time: np.ndarray, total: np.ndarray, rates: np.ndarray, always: bool
+) -> Estimated:
+    """Capacity where the total rate is constant, packets/s.
+
+    If the link was always busy, it is the slope of the packets delivered over time; its error comes
+    from both ends only. Otherwise it is the median over the intervals in which the link was busy.
+
+    Args:
+        time: times, s; (time,).
+        total: packets delivered by then; (time,).
+        rates: rates in the intervals in which the link was busy, packets/s.
+        always: whether it was busy all the time.
+    """
+    if always:
+        slope, first = np.polyfit(time, total, 1)
+        rest = total - (first + slope * time)
+        error = np.sqrt(2) * float(rest.std()) / (time[-1] - time[0])
+        value = float(slope)
+    else:
+        value = float(np.median(rates))
+        error = float(rates.std()) / np.sqrt(max(len(rates) - 1, 1))
+    reach = NORMAL_QUANTILE * error + ROUNDING * value
+    how = "packets delivered per second while the queue was not empty"
+    return Estimated(value, value - reach, value + reach, how)

@@ -1,0 +1,134 @@
+"""Flows that share the bottleneck but were not measured: how many there are.
+
+On a full link the rates of all flows have a constant sum. So the rates of two flows of N that are
+alike have the correlation -1/(N - 1), whoever else was measured: the variance v of a flow's rate
+and the mean covariance c of two flows give N = 1 - v/c. This needs at least two flows of the same
+congestion control, whose rates vary; it does not count flows whose rate is constant. (Derived for
+this project; compared with kernel traces in docs/use/observe.md.)
+
+Where the capacity is known from elsewhere, the rate that is missing divided by the mean rate of a
+flow is the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vegasfluid.observe.estimated import (
+    NORMAL_QUANTILE,
+    Estimated,
+    block_bootstrap,
+    unknown,
+)
+from vegasfluid.observe.time_grid import TimeGrid, binned_rates
+
+__all__ = ["Competitors", "competitors_from_rates", "competitors_from_share"]
+
+ROUND_TRIPS = 3.0
+"""Length of the intervals over which rates are compared, in RTTs; at least `LEAST_INTERVAL`."""
+LEAST_INTERVAL = 0.3
+"""Shortest interval over which rates are compared, s."""
+BLOCKS = 20
+"""Blocks of the bootstrap."""
+LARGEST = 200.0
+"""Number of flows up to which correlations can tell the number (chosen: they are below 1 %)."""
+ALIKE = 0.5
+"""Number of others, below one, that contradicts rates whose sum varies."""
+STEADY = ("vegas",)
+"""Congestion controls whose windows hardly vary, so that correlations say nothing."""
+
+
+class Competitors(NamedTuple):
+    """Flows that were not measured.
+
+    Args:
+        count: their number.
+        rate: what they get together, packets/s.
+        control: congestion control of the flows that they are counted as.
+    """
+
+    count: Estimated
+    rate: Estimated
+    control: str
+
+
+def competitors_from_rates(grid: TimeGrid) -> Competitors:
+    """Number of competitors from the correlations of the measured flows' rates.
+
+    Args:
+        grid: samples of all measured flows at common times.
+    """
+    control, members = _varying(grid.controls)
+    if len(members) < 2:
+        why = "two measured flows that are not Vegas are needed to count from rates"
+        return Competitors(unknown(why), unknown(why), control)
+    interval = max(LEAST_INTERVAL, ROUND_TRIPS * float(np.nanmedian(grid.rtt)))
+    rates = binned_rates(grid.time, grid.delivered[members], interval)[1]
+    value = flows_of_correlation(rates)
+    low, high = block_bootstrap(flows_of_correlation, rates, BLOCKS)
+    seen = len(grid.controls)
+    if value < seen + ALIKE:
+        why = "the measured flows are not alike, so that their rates do not tell the number"
+        return Competitors(unknown(why, low=1.0), unknown(why), control)
+    if not value < LARGEST:
+        why = "rates of the measured flows do not compete with each other: there are many others"
+        return Competitors(unknown(why, low=max(low - seen, 1.0)), unknown(why), control)
+    how = f"correlation of the rates of {len(members)} flows"
+    count = Estimated(
+        max(value - seen, 1.0), max(low - seen, 1.0), max(high - seen, 1.0) + 0.5, how
+    )
+    mean = float(rates.mean())
+    rate = Estimated(mean * float(count.value or 0), mean * count.low, mean * count.high, how)
+    return Competitors(count, rate, control)
+
+
+def flows_of_correlation(rates: np.ndarray) -> float:
+    """Number of flows N = 1 - v/c on a full link; infinity where rates do not exclude each other.
+
+    Args:
+        rates: rates of at least two flows that are alike; (flow, interval).
+
+    >>> import numpy as np
+    >>> first = np.array([1.0, 3.0, 2.0, 4.0])
+    >>> flows_of_correlation(np.stack([first, 5 - first]))
+    2.0
+    """
+    covariance = np.cov(rates)
+    flows = len(rates)
+    variance = float(np.trace(covariance)) / flows
+    mutual = (float(covariance.sum()) - flows * variance) / (flows * (flows - 1))
+    return 1 - variance / mutual if mutual < 0 else float("inf")
+
+
+def competitors_from_share(grid: TimeGrid, capacity: Estimated) -> Competitors:
+    """Number of competitors from the part of the capacity that the measured flows do not get.
+
+    Args:
+        grid: samples of all measured flows at common times.
+        capacity: of the link, packets/s, from elsewhere than the flows.
+    """
+    control, members = _varying(grid.controls)
+    rates = (grid.delivered[:, -1] - grid.delivered[:, 0]) / grid.span
+    rest = capacity.scaled(1.0)._replace(how="capacity that the measured flows do not get")
+    missing = float(rest.value or 0.0) - float(rates.sum())
+    reach = (capacity.high - capacity.low) / 2
+    rate = Estimated(missing, max(missing - reach, 0.0), missing + reach, rest.how)
+    alike = rates[members] if len(members) else rates
+    each = float(alike.mean())
+    spread = float(alike.std(ddof=1)) if len(alike) > 1 else 0.3 * each
+    relative = float(NORMAL_QUANTILE * spread / each)
+    count = missing / each
+    error = relative * (count / len(alike) ** 0.5 + count**0.5)
+    how = f"{rest.how}, divided by the rate of a {control or 'measured'} flow"
+    low, high = max(count - error, 1.0), max(count + error, 1.5)
+    return Competitors(Estimated(max(count, 1.0), low, high, how), rate, control)
+
+
+def _varying(controls: Sequence[str]) -> tuple[str, list[int]]:
+    """The flows whose windows vary, and the commonest of their congestion controls."""
+    members = [flow for flow, control in enumerate(controls) if control not in STEADY]
+    names = [controls[flow] for flow in members] or list(controls) or [""]
+    return max(names, key=names.count), members

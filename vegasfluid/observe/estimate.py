@@ -1,0 +1,200 @@
+"""What a measurement tells about a network: links, flows and competitors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vegasfluid.observe.base_rtt import base_rtts
+from vegasfluid.observe.bottleneck_queue import (
+    Discipline,
+    QueueShape,
+    buffer_of,
+    discipline,
+    early_drop_curve,
+    queue_shape,
+)
+from vegasfluid.observe.capacity import Capacity, capacity
+from vegasfluid.observe.competitors import (
+    Competitors,
+    competitors_from_rates,
+    competitors_from_share,
+)
+from vegasfluid.observe.estimated import Estimated, unknown
+from vegasfluid.observe.flow_classes import MeasuredClass, measured_classes
+from vegasfluid.observe.link_counters import LinkCounters, link_counters
+from vegasfluid.observe.measurement import Measurement
+from vegasfluid.observe.time_grid import TimeGrid, time_grid
+
+__all__ = ["NetworkEstimate", "estimate", "estimate_grid"]
+
+ALL_SEEN = 0.97
+"""Fraction of the link's packets that measured flows have if there are no others."""
+
+
+@dataclass(frozen=True)
+class NetworkEstimate:
+    """What a measurement tells about a network. Rates are in packets/s, delays in s.
+
+    Intervals contain the true value with a probability of 90 %.
+    """
+
+    packet_bytes: int
+    """Size of a full packet on the wire, bytes."""
+    span: float
+    """Length of the measurement, s."""
+    capacity: Estimated
+    """Capacity of the bottleneck, packets/s; not known: the lower bound is the largest rate."""
+    busy: float
+    """Fraction of the time in which the queue was not empty."""
+    queueing_delay: float
+    """Median queueing delay, s."""
+    loss_fraction: float
+    """Packets sent again, relative to packets delivered."""
+    discipline: Discipline
+    """Discipline of the bottleneck's queue."""
+    buffer: Estimated
+    """Buffer of the bottleneck, packets."""
+    early_drops: tuple[float, float, float] | None
+    """Thresholds, packets, and largest drop probability of the RED that fits the losses best; None
+    for drop-tail or an unknown discipline."""
+    classes: tuple[MeasuredClass, ...]
+    """Classes of the measured flows."""
+    competitors: Competitors | None
+    """Flows that share the link and were not measured; None: there are none that can be seen."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the link was full, so that there is a bottleneck to describe."""
+        return self.capacity.is_known or self.competitors is not None
+
+    def document(self) -> dict[str, Any]:
+        """JSON entries, with the units in their names."""
+        competitors = self.competitors
+        return {
+            "packet_bytes": self.packet_bytes,
+            "measured_s": self.span,
+            "capacity_packets_per_s": self.capacity.document(),
+            "capacity_mbps": self.capacity.scaled(self.packet_bytes * 8e-6).document(),
+            "busy": self.busy,
+            "queueing_delay_s": self.queueing_delay,
+            "retransmit_share": self.loss_fraction,
+            "queue": {"name": self.discipline.name or None, "how": self.discipline.how},
+            "buffer_packets": self.buffer.document(),
+            "classes": {each.name: _class_document(each) for each in self.classes},
+            "competitors": None
+            if competitors is None
+            else {
+                "count": competitors.count.document(),
+                "goodput_packets_per_s": competitors.rate.document(),
+                "control": competitors.control or None,
+            },
+        }
+
+
+def _class_document(each: MeasuredClass) -> dict[str, Any]:
+    """JSON entries of a class of measured flows."""
+    document: dict[str, Any] = {
+        "count": len(each.flows),
+        "control": each.control or None,
+        "base_rtt_s": each.base_rtt.document(),
+        "goodput_packets_per_s": each.goodput,
+        "cwnd_packets": each.window,
+        "rtt_s": each.rtt,
+    }
+    if each.vegas is not None:
+        document["alpha_packets"] = each.vegas.alpha.document()
+        document["beta_packets"] = each.vegas.beta.document()
+    return document
+
+
+def estimate(measurement: Measurement) -> NetworkEstimate:
+    """Estimate a network from a measurement.
+
+    Base RTTs are smallest RTTs, corrected by those of other flows; the capacity is the rate while
+    the queue is not empty; the buffer is the delay at which packets are lost. Counters of the
+    bottleneck's queue replace what they show directly.
+
+    Args:
+        measurement: samples of flows at their senders, and of the bottleneck's queue if it was
+            measured, too.
+
+    Raises:
+        InvalidInput: if no flow has enough packets and samples.
+    """
+    grid = time_grid(measurement)
+    return estimate_grid(grid, link_counters(measurement.queues, grid.packet_bytes))
+
+
+def estimate_grid(grid: TimeGrid, link: LinkCounters | None = None) -> NetworkEstimate:
+    """Estimate a network from samples of its flows.
+
+    Args:
+        grid: samples of all measured flows at common times.
+        link: counters of the bottleneck's queue; None: not measured.
+    """
+    base = base_rtts(grid)
+    rates = capacity(grid, base.delay)
+    shape = queue_shape(grid, base.delay)
+    others = _competitors(grid, rates, link)
+    found = _capacity(grid, rates, others, link)
+    queue = link.discipline if link and link.discipline else discipline(shape)
+    delivered = grid.delivered[:, -1] - grid.delivered[:, 0]
+    repeated = grid.repeated[:, -1] - grid.repeated[:, 0]
+    early = None
+    if found.value and queue.name not in ("", "droptail"):
+        early = early_drop_curve(grid, base.delay, found.value)
+    return NetworkEstimate(
+        packet_bytes=grid.packet_bytes,
+        span=grid.span,
+        capacity=found,
+        busy=rates.busy,
+        queueing_delay=float(np.median(base.delay)),
+        loss_fraction=float(repeated.sum() / max(delivered.sum(), 1.0)),
+        discipline=queue,
+        buffer=_buffer(shape, queue, found, link),
+        early_drops=early,
+        classes=measured_classes(grid, base.flows),
+        competitors=others,
+    )
+
+
+def _competitors(grid: TimeGrid, rates: Capacity, link: LinkCounters | None) -> Competitors | None:
+    """Competitors of the measured flows; None where there are none that can be seen."""
+    if link is not None and link.capacity is not None:
+        measured = float(np.sum(grid.delivered[:, -1] - grid.delivered[:, 0])) / grid.span
+        if measured >= ALL_SEEN * float(link.capacity.value or 0):
+            return None
+        return competitors_from_share(grid, link.capacity)
+    if rates.all_seen or not np.isfinite(rates.variation):
+        return None
+    return competitors_from_rates(grid)
+
+
+def _capacity(
+    grid: TimeGrid, rates: Capacity, others: Competitors | None, link: LinkCounters | None
+) -> Estimated:
+    """Capacity, packets/s: of the link's counters, of the flows, or of flows and competitors."""
+    if link is not None and link.capacity is not None:
+        return link.capacity
+    if others is None or not others.rate.is_known:
+        return rates.packets_per_s
+    measured = float(np.sum(grid.delivered[:, -1] - grid.delivered[:, 0])) / grid.span
+    least = rates.packets_per_s.low
+    ends = [max(measured + end, least) for end in (others.rate.low, others.rate.high)]
+    value = max(measured + float(others.rate.value or 0), least)
+    how = "rate of the measured flows, and of as many others as their correlation shows"
+    return Estimated(value, ends[0], ends[1], how)
+
+
+def _buffer(
+    shape: QueueShape, queue: Discipline, found: Estimated, link: LinkCounters | None
+) -> Estimated:
+    """Buffer, packets."""
+    if link is not None and link.limit is not None:
+        return Estimated(link.limit, link.limit, link.limit, "limit that tc shows")
+    if not found.value:
+        return unknown("it cannot be known without the capacity")
+    return buffer_of(shape, queue, found.value)

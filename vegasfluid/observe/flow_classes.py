@@ -1,0 +1,108 @@
+"""Classes of measured flows: the same congestion control and nearly the same base RTT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vegasfluid.observe.estimated import Estimated
+from vegasfluid.observe.time_grid import TimeGrid
+from vegasfluid.observe.vegas_backlog import VegasParameters, vegas_parameters
+
+__all__ = ["MeasuredClass", "measured_classes"]
+
+SAME = 0.1
+"""Relative difference between base RTTs of one class."""
+SAME_SECONDS = 2e-3
+"""Difference between base RTTs of one class, s."""
+UNNAMED = "flows"
+"""Name of a class whose congestion control is not known."""
+
+
+class MeasuredClass(NamedTuple):
+    """A class of measured flows.
+
+    Args:
+        name: its name, such as `cubic`.
+        control: congestion control; empty: not known.
+        flows: its flows, by their places in the measurement.
+        base_rtt: base RTT, s.
+        goodput: mean rate of a flow, packets/s.
+        window: mean window, packets; NaN: not measured.
+        rtt: mean RTT, s.
+        vegas: its parameters, if it runs Vegas.
+    """
+
+    name: str
+    control: str
+    flows: tuple[int, ...]
+    base_rtt: Estimated
+    goodput: float
+    window: float
+    rtt: float
+    vegas: VegasParameters | None
+
+
+def measured_classes(grid: TimeGrid, base: Sequence[Estimated]) -> tuple[MeasuredClass, ...]:
+    """The classes of the measured flows, by congestion control and base RTT.
+
+    Args:
+        grid: samples of all flows at common times.
+        base: base RTT of each flow, s.
+    """
+    classes = []
+    for control in dict.fromkeys(grid.controls):
+        members = [flow for flow, name in enumerate(grid.controls) if name == control]
+        groups = _groups(members, base)
+        for group in groups:
+            name = control or UNNAMED
+            if len(groups) > 1:
+                name += f"_{_middle(group, base) * 1e3:.0f}ms"
+            classes.append(_class(grid, base, name, group))
+    return tuple(classes)
+
+
+def _middle(group: Sequence[int], base: Sequence[Estimated]) -> float:
+    """Median base RTT of a group of flows, s."""
+    return float(np.median([float(base[flow].value or 0) for flow in group]))
+
+
+def _groups(members: Sequence[int], base: Sequence[Estimated]) -> list[list[int]]:
+    """Flows with nearly the same base RTT, in order of it."""
+    groups: list[list[int]] = []
+    for flow in sorted(members, key=lambda each: float(base[each].value or 0)):
+        value = float(base[flow].value or 0)
+        first = float(base[groups[-1][0]].value or 0) if groups else 0.0
+        if groups and value - first <= max(SAME_SECONDS, SAME * first):
+            groups[-1].append(flow)
+        else:
+            groups.append([flow])
+    return groups
+
+
+def _class(
+    grid: TimeGrid, base: Sequence[Estimated], name: str, flows: Sequence[int]
+) -> MeasuredClass:
+    """A class with its means over the measurement."""
+    places = list(flows)
+    control = grid.controls[places[0]]
+    value = _middle(places, base)
+    how = base[places[0]].how + ("" if len(places) == 1 else f", median of {len(places)} flows")
+    low = min(base[flow].low for flow in places)
+    high = max(base[flow].high for flow in places)
+    there = np.isfinite(grid.rtt[places])
+    seconds = (there.sum() - len(places)) * float(grid.time[1] - grid.time[0])
+    delivered = grid.delivered[places, -1] - grid.delivered[places, 0]
+    window = grid.window[places]
+    return MeasuredClass(
+        name=name,
+        control=control,
+        flows=tuple(places),
+        base_rtt=Estimated(value, low, high, how),
+        goodput=float(delivered.sum() / seconds),
+        window=float(np.nanmean(window)) if np.isfinite(window).any() else float("nan"),
+        rtt=float(np.nanmean(grid.rtt[places])),
+        vegas=vegas_parameters(grid, places) if control == "vegas" else None,
+    )

@@ -1,0 +1,126 @@
+"""The bottleneck's own counters, from `tc -s qdisc` on its router: the surest source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vegasfluid.observe.bottleneck_queue import DROP_TAIL, Discipline
+from vegasfluid.observe.estimated import Estimated
+from vegasfluid.observe.measurement import QueueSamples
+
+__all__ = ["LinkCounters", "capacity_of_counters", "link_counters"]
+
+FIRST_IN_FIRST_OUT = ("pfifo", "bfifo", "pfifo_fast")
+"""Disciplines of Linux that are drop-tail."""
+IN_BYTES = ("bfifo", "red")
+"""Disciplines whose limits tc shows in bytes."""
+LENGTHS = ("limit", "min", "max")
+"""Parameters that are lengths of the queue."""
+CONTAINERS = ("tbf", "htb", "hfsc", "mq", "prio", "noqueue", "clsact", "ingress")
+"""Disciplines in which others wait, or none."""
+
+LINK_HEADER_BYTES = 14
+"""Bytes of an Ethernet header, which tc counts and model files do not."""
+LEAST_SAMPLES = 4
+"""Samples with a queue from which on counters give a capacity."""
+SAME_SIZE = 0.03
+"""Relative difference from full packets up to which all packets count as full."""
+ROUNDING = 1e-3
+"""Relative uncertainty of counters that are read at times known to a millisecond."""
+
+
+class LinkCounters(NamedTuple):
+    """What the counters of the bottleneck's queue tell.
+
+    Args:
+        discipline: its discipline; None: not among those known.
+        limit: its limit, packets; None: not shown.
+        capacity: capacity, packets/s; None: there are too few samples with a queue.
+    """
+
+    discipline: Discipline | None
+    limit: float | None
+    capacity: Estimated | None
+
+
+def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCounters | None:
+    """What counters tell of the bottleneck: the queue with the most drops, then the most packets.
+
+    Args:
+        queues: queues that were measured.
+        packet_bytes: size of a full packet, bytes.
+
+    Returns:
+        The bottleneck, or None if no queue was measured.
+    """
+    waiting = [queue for queue in queues if queue.kind not in CONTAINERS]
+    if not waiting:
+        return None
+    queue = max(waiting, key=lambda each: (_last(each.dropped_packets), _last(each.sent_packets)))
+    scale = 1 / (packet_bytes + LINK_HEADER_BYTES) if queue.kind in IN_BYTES else 1.0
+    numbers = {
+        name: float(value) * scale
+        for name, value in queue.parameters.items()
+        if name in LENGTHS and not isinstance(value, str)
+    }
+    probability = queue.parameters.get("probability")
+    if isinstance(probability, float):
+        numbers["probability"] = probability
+    limit = numbers.pop("limit", 0.0)
+    name = DROP_TAIL if queue.kind in FIRST_IN_FIRST_OUT else queue.kind
+    found = Discipline(name, True, f"tc shows {queue.kind}", numbers)
+    return LinkCounters(found, limit or None, _counted(queue, packet_bytes))
+
+
+def _last(counter: np.ndarray | None) -> float:
+    """Last known value of a counter; 0 where it was not measured."""
+    known = np.zeros(1) if counter is None else counter[np.isfinite(counter)]
+    return float(known[-1]) if len(known) else 0.0
+
+
+def _counted(queue: QueueSamples, packet_bytes: int) -> Estimated | None:
+    """Capacity, packets/s, of a queue's counters; None if they are not there."""
+    series = (queue.sent_bytes, queue.sent_packets, queue.backlog_packets)
+    sent, packets, backlog = series
+    if sent is None or packets is None or backlog is None:
+        return None
+    known = np.isfinite(sent) & np.isfinite(packets) & np.isfinite(backlog)
+    time = queue.time_s[known]
+    return capacity_of_counters(time, sent[known], packets[known], backlog[known], packet_bytes)
+
+
+def capacity_of_counters(
+    time: np.ndarray,
+    sent_bytes: np.ndarray,
+    sent_packets: np.ndarray,
+    backlog: np.ndarray,
+    packet_bytes: int,
+) -> Estimated | None:
+    """Capacity, packets/s, from the packets that the link sent while its queue was not empty.
+
+    Args:
+        time: times of the samples, s; (sample,).
+        sent_bytes: bytes sent so far, with link headers; (sample,).
+        sent_packets: packets sent so far; (sample,).
+        backlog: packets in the queue; (sample,).
+        packet_bytes: size of a full packet, bytes.
+
+    Returns:
+        The capacity, or None where the queue was seen filled in fewer than four samples.
+    """
+    busy = (backlog[1:] > 0) & (backlog[:-1] > 0)
+    seconds = np.diff(time)[busy]
+    if busy.sum() < LEAST_SAMPLES or seconds.sum() <= 0:
+        return None
+    full = packet_bytes + LINK_HEADER_BYTES
+    packets = float(np.diff(sent_packets)[busy].sum())
+    mean_bytes = float(np.diff(sent_bytes)[busy].sum()) / max(packets, 1.0)
+    if abs(mean_bytes / full - 1) > SAME_SIZE:
+        packets *= mean_bytes / full
+    value = packets / float(seconds.sum())
+    reach = value * ROUNDING + 1 / float(seconds.sum())
+    how = "packets that tc counted while the queue was not empty"
+    return Estimated(value, value - reach, value + reach, how)

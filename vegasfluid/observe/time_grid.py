@@ -1,0 +1,185 @@
+"""Samples of several flows at common times."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from vegasfluid.errors import InvalidInput, Words
+from vegasfluid.observe.measurement import FlowSamples, Measurement
+
+__all__ = ["TimeGrid", "binned_rates", "time_grid"]
+
+LEAST_PACKETS = 50.0
+"""Packets below which a flow is left out: it says nothing about the network."""
+LEAST_SHARE = 1e-3
+"""Packets of a flow relative to the largest one below which it is left out."""
+LEAST_SAMPLES = 20
+"""Samples below which a flow is left out."""
+SHORTEST_STEP = 0.01
+"""Shortest time between two times of the grid, s."""
+MOST_TIMES = 100_000
+"""Largest number of times of the grid: more are thinned."""
+SEGMENT_BYTES = 1448.0
+"""Data of a full packet where it is not known: that of Ethernet with TCP time stamps, bytes."""
+HEADER_BYTES = 52
+"""Headers of IPv4 and of TCP with time stamps, bytes."""
+LEAST_STEPS = 2.0
+"""Steps of time in the shortest interval over which rates are averaged."""
+BEGINNING = 0.1
+"""Fraction of the measurement that is left out at its beginning, at most `LONGEST_BEGINNING`: slow
+start is not what the models are compared with."""
+LONGEST_BEGINNING = 5.0
+"""Longest beginning that is left out, s."""
+
+
+class TimeGrid(NamedTuple):
+    """Samples of all flows, interpolated to common times.
+
+    Args:
+        time: times, equally spaced, s; (time,).
+        rtt: smoothed RTT, NaN while a flow is not there, s; (flow, time).
+        window: congestion window, NaN while a flow is not there, packets; (flow, time).
+        delivered: packets delivered so far; (flow, time).
+        repeated: packets sent again so far; (flow, time).
+        has_repeated: whether they were measured.
+        least_rtt: smallest RTT of each flow, s; (flow,).
+        is_smoothed: whether it is the smallest smoothed RTT, an upper bound; (flow,).
+        controls: congestion control of each flow; empty: not known.
+        paths: what flows with the same path share, such as an address; empty: not known.
+        packet_bytes: size of a full packet on the wire, bytes.
+    """
+
+    time: np.ndarray
+    rtt: np.ndarray
+    window: np.ndarray
+    delivered: np.ndarray
+    repeated: np.ndarray
+    has_repeated: bool
+    least_rtt: np.ndarray
+    is_smoothed: np.ndarray
+    controls: tuple[str, ...]
+    paths: tuple[str, ...]
+    packet_bytes: int
+
+    @property
+    def span(self) -> float:
+        """Length of the measurement, s."""
+        return float(self.time[-1] - self.time[0])
+
+
+def binned_rates(
+    time: np.ndarray, counter: np.ndarray, interval: float
+) -> tuple[list[tuple[float, float]], np.ndarray]:
+    """Mean rates of a counter in consecutive intervals.
+
+    Args:
+        time: times, s; (time,).
+        counter: counter at these times; (..., time).
+        interval: length of the intervals, s; at least two steps of time.
+
+    Returns:
+        Start and end of each interval, s, and the rates, 1/s; (..., interval).
+    """
+    interval = max(interval, LEAST_STEPS * float(time[1] - time[0]))
+    count = max(1, int((time[-1] - time[0]) / interval))
+    edges = np.minimum(time[0] + interval * np.arange(count + 1), time[-1])
+    places = np.searchsorted(time, edges).clip(0, len(time) - 1)
+    at = time[places]
+    rates = np.diff(counter[..., places], axis=-1) / np.diff(at)
+    return list(pairwise(at)), rates
+
+
+def time_grid(measurement: Measurement) -> TimeGrid:
+    """The flows of a measurement at common times, without its beginning.
+
+    Flows without RTTs, or with very few packets or samples, are left out. Of two with the same name
+    (a flow in two files) the one with more samples is used.
+
+    Args:
+        measurement: what was read.
+
+    Raises:
+        InvalidInput: if no flow is left.
+    """
+    flows = _used(measurement)
+    if not flows:
+        allowed = f"with RTTs of a flow with {LEAST_PACKETS:g} packets in {LEAST_SAMPLES} samples"
+        raise InvalidInput("observe", "the measurement", allowed, Words("without any"))
+    first = min(float(flow.time_s[0]) for flow in flows)
+    last = max(float(flow.time_s[-1]) for flow in flows)
+    first += min(BEGINNING * (last - first), LONGEST_BEGINNING)
+    steps = [float(np.median(np.diff(flow.time_s))) for flow in flows]
+    step = max(SHORTEST_STEP, float(np.median(steps)), (last - first) / MOST_TIMES)
+    time = np.arange(first, last, step)
+    least = [_least_rtt(flow) for flow in flows]
+    return TimeGrid(
+        time=time,
+        rtt=np.stack([_values(time, flow, flow.rtt_s) for flow in flows]),
+        window=np.stack([_values(time, flow, flow.window_packets) for flow in flows]),
+        delivered=np.stack([_counter(time, flow, _packets(flow)) for flow in flows]),
+        repeated=np.stack([_counter(time, flow, flow.retransmitted_packets) for flow in flows]),
+        has_repeated=any(flow.retransmitted_packets is not None for flow in flows),
+        least_rtt=np.array([rtt for rtt, _ in least]),
+        is_smoothed=np.array([is_smoothed for _, is_smoothed in least]),
+        controls=tuple(flow.congestion_control or "" for flow in flows),
+        paths=tuple(flow.receiver or "" for flow in flows),
+        packet_bytes=round(max(_segment(flow) for flow in flows)) + HEADER_BYTES,
+    )
+
+
+def _used(measurement: Measurement) -> list[FlowSamples]:
+    """Flows that are long enough to say something, each once."""
+    flows: dict[str, FlowSamples] = {}
+    for flow in measurement.flows:
+        data = flow.transferred_bytes
+        if flow.rtt_s is None or data is None or len(flow.time_s) < LEAST_SAMPLES:
+            continue
+        known = data[np.isfinite(data)]
+        if len(known) < LEAST_SAMPLES or not np.isfinite(flow.rtt_s).sum() >= LEAST_SAMPLES:
+            continue
+        is_long = (known[-1] - known[0]) / _segment(flow) >= LEAST_PACKETS
+        twin = flows.get(flow.name)
+        if is_long and (twin is None or len(twin.time_s) < len(flow.time_s)):
+            flows[flow.name] = flow
+    packets = {name: np.nanmax(_packets(flow)) for name, flow in flows.items()}
+    most = max(packets.values(), default=0.0)
+    return [flow for name, flow in flows.items() if packets[name] >= LEAST_SHARE * most]
+
+
+def _segment(flow: FlowSamples) -> float:
+    """Data of a full packet of a flow, bytes."""
+    return flow.segment_bytes or SEGMENT_BYTES
+
+
+def _packets(flow: FlowSamples) -> np.ndarray:
+    """Packets delivered since the first sample; (sample,)."""
+    data = flow.transferred_bytes
+    assert data is not None  # flows without it are left out
+    return (data - data[np.isfinite(data)][0]) / _segment(flow)
+
+
+def _least_rtt(flow: FlowSamples) -> tuple[float, bool]:
+    """Smallest RTT of a flow, s, of packets or else of samples; whether these are smoothed."""
+    if flow.min_rtt_s is not None and np.isfinite(flow.min_rtt_s).any():
+        return float(np.nanmin(flow.min_rtt_s)), False
+    assert flow.rtt_s is not None  # flows without it are left out
+    return float(np.nanmin(flow.rtt_s)), flow.is_smoothed
+
+
+def _values(time: np.ndarray, flow: FlowSamples, values: np.ndarray | None) -> np.ndarray:
+    """Values of a flow at the times of the grid; NaN before its first and after its last sample."""
+    if values is None or not np.isfinite(values).any():
+        return np.full(len(time), np.nan)
+    known = np.isfinite(values)
+    return np.interp(time, flow.time_s[known], values[known], left=np.nan, right=np.nan)
+
+
+def _counter(time: np.ndarray, flow: FlowSamples, values: np.ndarray | None) -> np.ndarray:
+    """A counter of a flow at the times of the grid: constant before and after its samples."""
+    if values is None or not np.isfinite(values).any():
+        return np.zeros(len(time))
+    known = np.isfinite(values)
+    return np.interp(time, flow.time_s[known], values[known])

@@ -1,0 +1,68 @@
+"""Vegas's alpha and beta from the packets that its flows keep in the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vegasfluid.observe.estimated import Estimated, unknown
+from vegasfluid.observe.time_grid import TimeGrid
+
+__all__ = ["VegasParameters", "vegas_parameters"]
+
+SMOOTHING = 1.0
+"""Packets by which smoothed RTTs show more queue than the smallest RTT of a round trip, from which
+Linux computes the backlog (kernel traces: 0.5 to 1.5)."""
+REACH = 2.0
+"""Half the width of the 90 % intervals, packets (kernel traces)."""
+
+MOST_LOSSES = 0.015
+"""Fraction of packets lost above which losses determine the window rather than alpha and beta."""
+
+
+class VegasParameters(NamedTuple):
+    """Parameters of the measured Vegas flows.
+
+    Args:
+        alpha: backlog below which the window grows, packets.
+        beta: backlog above which it shrinks, packets.
+    """
+
+    alpha: Estimated
+    beta: Estimated
+
+
+def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> VegasParameters:
+    """Vegas's alpha and beta, as Linux counts them.
+
+    Linux compares `cwnd (RTT / baseRTT - 1)` with alpha and beta (tcp_vegas.c), where baseRTT is
+    the smallest RTT of the flow itself. Flows come to a halt anywhere between the two, so the
+    smallest median backlog of a flow is near alpha and the largest near beta, if there are many.
+
+    Args:
+        grid: samples of all flows at common times.
+        flows: the flows that run Vegas, at least one.
+    """
+    backlog = grid.window[flows] * (grid.rtt[flows] / grid.least_rtt[flows, None] - 1)
+    repeated = grid.repeated[flows, -1] - grid.repeated[flows, 0]
+    delivered = grid.delivered[flows, -1] - grid.delivered[flows, 0]
+    if repeated.sum() > MOST_LOSSES * delivered.sum():
+        lost = float(repeated.sum() / max(delivered.sum(), 1.0))
+        never = unknown(f"losses ({lost:.1%} of the packets) rather than Vegas set its windows")
+        return VegasParameters(never, never)
+    lossless = np.diff(grid.repeated[flows], axis=1, prepend=grid.repeated[flows, :1]) < 0.5
+    medians = [
+        float(np.nanmedian(each[calm])) if calm.any() else float(np.nanmedian(each))
+        for each, calm in zip(backlog, lossless, strict=True)
+    ]
+    least = max(min(medians) - SMOOTHING, 0.5)
+    most = max(max(medians) - SMOOTHING / 2, least)
+    how = f"backlogs of {len(medians)} Vegas flows between losses"
+    return VegasParameters(_around(least, how), _around(most, how))
+
+
+def _around(value: float, how: str) -> Estimated:
+    """An estimate of a number of packets with the accuracy of smoothed RTTs."""
+    return Estimated(value, max(value - REACH, 0.0), value + REACH, how)
