@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
 from paper_repro.claims import FormerRule, Paper, Verdict, number_text
-from paper_repro.experiment import Experiment
+from paper_repro.experiment import ARITHMETIC, Experiment
 from paper_repro.verdicts import Judged
 from vegasfluid.version import package_version
 
@@ -108,6 +108,15 @@ class Chapter:
             judged.verdict is Verdict.REPRODUCED and bool(judged.disagreeing)
             for judged in self.judged
         )
+
+    @property
+    def wrong_sums(self) -> list[Judged]:
+        """Claims that the paper's own arithmetic contradicts."""
+        return [
+            judged
+            for judged in self.judged
+            if judged.verdict is Verdict.CONTRADICTED and judged.source == ARITHMETIC
+        ]
 
     @property
     def changed(self) -> list[ChangedRule]:

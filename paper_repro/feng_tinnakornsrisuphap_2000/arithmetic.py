@@ -54,6 +54,11 @@ def outside_mbps() -> float:
     return 8 * MEAN_SESSION_MB / MEAN_SESSION_GAP
 
 
+def offered_mbps(topology: Topology, clients: int) -> float:
+    """Return the mean rate of this many clients and the outside sources together, Mbit/s."""
+    return outside_mbps() + clients * client_mbps(topology)
+
+
 def hosts(topology: Topology) -> float:
     """Return the smallest number of clients whose load exceeds what outside sources leave."""
     return math.ceil((topology.wan_mbps - outside_mbps()) / client_mbps(topology))
@@ -99,8 +104,9 @@ def result_numbers() -> Mapping[str, float | list[float]]:
         "hosts_current": hosts(CURRENT),
         "hosts_proposed": hosts(PROPOSED),
         "lost_kb": 0.0026 * CURRENT.wan_mbps * 1e3,
+        "lost_kb_at_20_clients": 0.0026 * offered_mbps(CURRENT, 20) * 1e3,
         "lost_mb": 0.05 * PROPOSED.wan_mbps,
-        "load_12": (outside_mbps() + 12 * client_mbps(CURRENT)) / CURRENT.wan_mbps,
+        "load_12": offered_mbps(CURRENT, 12) / CURRENT.wan_mbps,
         "best_window": [pipe / count for count in (35, 60)],
         "grid_mbit": GRID_MBIT_S * GRID_RTT,
     }

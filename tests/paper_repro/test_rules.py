@@ -142,3 +142,16 @@ def test_the_report_shows_doubts_and_changed_rules(tmp_path):
     )
     assert changed in text
     assert "- **b: its rule is not recorded**" in text
+
+
+@pytest.mark.parametrize(("source", "wrong"), [(ARITHMETIC, True), (PACKETS, False)])
+def test_wrong_sums_have_a_table(tmp_path, source, wrong):
+    evidence = Evidence()
+    evidence.note(source, "figure1.it", 3.0)
+    evidence.note(NS2, "figure1.it", 3.0)
+    judged = judge(a_claim(reason="for that"), evidence)
+    assert judged.verdict is Verdict.CONTRADICTED
+    chapter = Chapter("a_paper", a_paper(judged.claim), [judged])
+    text = write_report(tmp_path, [chapter], "python -m paper_repro")[0].read_text()
+    assert ("## Sums in the papers that are wrong" in text) is wrong
+    assert (f"| N. N., 1999 | a | section 1 | it is 10 | 10 ± 10 % | {source}: 3;" in text) is wrong
