@@ -219,9 +219,7 @@ def test_without_the_history_term_it_is_wrong(forward, monkeypatch):
     assert np.abs(reverse / forward - 1).max() > 0.1
 
 
-@pytest.mark.slow
-@pytest.mark.unoptimised
-@pytest.mark.parametrize("step", [1.0, 0.5])
+@pytest.mark.parametrize("step", [1.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_steps_as_long_as_the_lag(step):
     """Each step ends where the lag passes the step's own start, a breaking point.
 
