@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -235,6 +236,28 @@ def test_a_floor_keeps_a_network_from_dictating():
     hopeless = ScenarioBound(0, made_job([0.25, 0.25]), least=math.log(4))
     other = ScenarioBound(1, made_job([1.5, 1.5]))
     assert search_on(hopeless, other).middle(Vegas()).ratio == pytest.approx(1.5**0.5)
+
+
+def test_a_ceiling_keeps_a_network_from_dictating():
+    """The same from above: at 4, where 4 is the best there is, and 1/2, the middle is sqrt 1/2."""
+    hopeless = ScenarioBound(0, made_job([4.0, 4.0]), least=math.log(4))
+    other = ScenarioBound(1, made_job([0.5, 0.5]))
+    assert search_on(hopeless, other).middle(Vegas()).ratio == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize(
+    ("fluid", "ratio", "least"),
+    [(0.7, 3.0, math.log(3)), (-0.7, 3.0, 0.0), (-0.7, 0.25, math.log(4)), (0.7, 0.25, 0.0)],
+)
+def test_the_least_regret_on_packets_counts_on_the_side_of_the_fluid(fluid, ratio, least):
+    """If packets lie on the other side of the target, some alpha between reaches it there."""
+    optimum: Any = SimpleNamespace(
+        least=[0.7], best_alphas=[3.0], evaluation=SimpleNamespace(distances=[fluid])
+    )
+    search = search_on()
+    search.optimum, search.evaluators = optimum, {0: made_job([ratio, ratio])}
+    search.activate([0])
+    assert search.active[0].least == pytest.approx(least)
 
 
 def test_regret_counts_on_both_sides_of_the_target():

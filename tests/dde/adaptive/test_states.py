@@ -15,6 +15,7 @@ import pytest
 
 from tests.dde.adaptive.solving import tolerance
 from vegasfluid import dde
+from vegasfluid.dde.adaptive.states import StructuredHistory, vector_and_form
 from vegasfluid.errors import InvalidInput, Unsupported
 
 BOSH3, TSIT5 = diffrax.Bosh3(), diffrax.Tsit5()
@@ -190,6 +191,59 @@ def test_complex_states_and_their_gradients():
 
 def by_lag(t, y, history, args):
     return jax.tree.map(lambda leaf: -leaf, history(t - 1.0))
+
+
+COMPLEX = {"a": jnp.array([1 + 3j, 2 + 4j]), "b": jnp.array(5.0)}
+
+
+def test_the_vector_of_a_complex_state_has_real_parts_first():
+    vector, form = vector_and_form("dde.solve", COMPLEX, batch=False)
+    assert form is not None
+    np.testing.assert_array_equal(vector, [1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(form.vector("rhs", COMPLEX), [1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(form.tree(vector)["a"], COMPLEX["a"])
+    assert form.tree(vector)["b"] == 5
+
+
+class Polynomial:
+    """A history y(s) = (s, s^2) at t = 10, in the form that a solve hands over."""
+
+    def __call__(self, s):
+        return jnp.stack([s, s**2], axis=-1)
+
+    def ago(self, lag):
+        return self(10 - lag)
+
+    def derivative(self, s):
+        return jnp.stack([jnp.ones_like(s), 2 * s], axis=-1)
+
+    def derivative_ago(self, lag):
+        return self.derivative(10 - lag)
+
+    def integral(self, start, end, integrand=None, nodes=3):
+        assert nodes == 5
+        middle = jnp.asarray((start + end) / 2)
+        value = self(middle) if integrand is None else integrand(middle, self(middle))
+        return (end - start) * value
+
+
+def test_a_history_of_trees_reads_as_that_of_vectors_does():
+    y0 = {"a": 0.0, "b": jnp.zeros((1, 1))}
+    history = StructuredHistory(Polynomial(), vector_and_form("dde.solve", y0, batch=False)[1])
+    three = jnp.array(3.0)
+    for read, known in (
+        (history(three), (3, 9)),
+        (history.ago(three), (7, 49)),
+        (history.derivative(three), (1, 6)),
+        (history.derivative_ago(three), (1, 14)),
+        (history.integral(2.0, 4.0, nodes=5), (6, 18)),
+    ):
+        assert read["a"] == known[0]
+        np.testing.assert_array_equal(read["b"], [[known[1]]])
+    assert history.integral(2.0, 4.0, lambda s, y: s * y["a"], nodes=5) == 18
+    several = history(jnp.array([1.0, 2.0]))
+    np.testing.assert_array_equal(several["a"], [1, 2])
+    assert several["b"].shape == (2, 1, 1)
 
 
 @pytest.mark.parametrize(
