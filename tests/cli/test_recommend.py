@@ -43,8 +43,55 @@ def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
     refused(run("recommend", path), "tune must be given, as one of reno, vegas")
 
 
-def test_the_next_step_repeats_the_options_that_were_given(run, small):
-    """Without them it would find and write another setting."""
+@pytest.fixture
+def caches(tmp_path, monkeypatch):
+    """Caches of a user who has not asked for a recommendation yet; compiled code is the tests'."""
+    folder = tmp_path / "caches"
+    monkeypatch.setattr("vegasfluid.cli.last_recommendation.cache_root", lambda: folder)
+    return folder
+
+
+def test_the_last_recommendation_is_written_without_a_search(run, small, tmp_path, caches):
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    search = ["recommend", small, "--runs", "3", "--until", "15"]
+    status, out, _ = run(*search, "--out", str(first))
+    assert status == 0
+    status, out, err = run("recommend", "--last", "--out", str(second))
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        f"Recommended by: vegasfluid recommend {small} --runs 3 --until 15.0",
+        f"Written: {second}",
+        f"Next: vegasfluid export {second} --format linux",
+    ]
+    assert second.read_bytes() == first.read_bytes()
+    status, out, _ = run("recommend", "--last", "--out", str(second), "--json")
+    assert document(out) == {
+        "command": f"vegasfluid recommend {small} --runs 3 --until 15.0",
+        "out": str(second),
+    }
+    assert ((caches / "recommend").stat().st_mode & 0o777) == 0o700
+
+
+def test_what_last_does_not_go_with_is_refused(run, small, tmp_path, caches):
+    target = str(tmp_path / "tuned.toml")
+    for damage in (None, "", "{}", '{"command": "x", "model": "y"}', "[1]", "\x00"):
+        if damage is not None:
+            caches.mkdir(mode=0o700, exist_ok=True)
+            (caches / "recommend").mkdir(mode=0o700, exist_ok=True)
+            (caches / "recommend" / "last.json").write_text(damage)
+        refused(run("recommend", "--last", "--out", target), "--last must be given after a")
+    refused(run("recommend"), "MODEL must be given: a model file, or the name of a built-in model")
+    refused(run("recommend", "--last"), "--last must be given with --out FILE")
+    refused(run("recommend", small, "--last", "--out", target), "--last with MODEL is not supported")
+    for option in (["--runs", "3"], ["--tune-queue"], ["--pareto"], ["--plot", "a.png"]):
+        given = run("recommend", "--last", "--out", target, *option)
+        refused(given, f"--last with {option[0]} is not supported: it writes the last")
+    assert not (tmp_path / "tuned.toml").exists()
+
+
+def test_the_next_step_repeats_the_options_that_were_given(run, small, monkeypatch):
+    """Where the last recommendation cannot be kept: without them another setting is written."""
+    monkeypatch.setattr("vegasfluid.cli.recommend.keep", lambda *kept: False)
     status, out, err = run(
         "recommend", small, "--runs", "3", "--seed", "5", "--until", "15", "--max-drop-share", "0.5"
     )
@@ -105,5 +152,4 @@ def test_any_number_is_tuned_without_vegas(run, tmp_path):
     assert result["recommended"]["alpha_packets"] is result["packets"]["ratio"] is None
     assert result["goal"] == {"queueing_delay_s": "smallest"}
     status, out, err = run("recommend", path, *ANY, *BUSY)
-    repeated = " ".join([*ANY, *BUSY])
-    assert f"Next: vegasfluid recommend {path} {repeated} --out tuned.toml" in out
+    assert "Next: vegasfluid recommend --last --out tuned.toml" in out

@@ -40,6 +40,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         _example(
             "recommend mine.toml --out tuned.toml", "Save the model with the recommended values."
         ),
+        _example("recommend --last --out tuned.toml", "Save them after a search without --out."),
         _example(
             "recommend mine.toml --tune-queue --max-drop-share 0.01",
             "Tune RED as well, with a limit on drops.",

@@ -9,12 +9,9 @@ import typer
 from vegasfluid.cli import options as opts
 from vegasfluid.cli.application import MAIN, command
 from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH
-from vegasfluid.errors import Unsupported
 
 __all__ = ["check", "explore", "observe", "recommend", "simulate"]
 
-FRONT_ONLY = "a front has many settings, so none of them is tuned further or written"
-"""Reason why --pareto has no --tune-gamma and no --out."""
 
 
 @command("check", MAIN)
@@ -28,7 +25,7 @@ def check(model: opts.ModelName, as_json: opts.AsJson = False) -> None:
 @command("recommend", MAIN)
 def recommend(
     context: typer.Context,
-    model: opts.ModelName,
+    model: opts.ModelOrLast = None,
     tune: opts.Tune = None,
     tune_queue: opts.TuneQueue = False,
     tune_gamma: opts.TuneGamma = False,
@@ -42,6 +39,7 @@ def recommend(
     out: Annotated[
         opts.Target, opts.written("Write the model with the recommended parameters (TOML).")
     ] = None,
+    last: opts.Last = False,
     pareto: opts.Pareto = False,
     plot: Annotated[opts.Target, opts.picture("the result, or the Pareto front")] = None,
     force: opts.Force = False,
@@ -53,25 +51,28 @@ def recommend(
     as_json: opts.AsJson = False,
 ) -> None:
     """Find the Vegas parameters that give a Vegas flow its fair share."""
-    from vegasfluid.cli.request import request_from_options
+    if last:
+        from vegasfluid.cli.last_recommendation import write_last
 
+        write_last(context, out, force=force, as_json=as_json)
+        raise typer.Exit(DONE)
+    from vegasfluid.cli.request import request_from_options, required_model
+
+    name = required_model(model)
     request = request_from_options(
         goal, ratio, max_delay_ms, max_drop_share, min_utilisation, min_gain_margin
     ) | {"tune": tune or [], "tune_queue": tune_queue, "runs": runs, "seed": seed}
     request |= {"until": until, "warmup": warmup, "force": force}
     if pareto:
-        for name, given in {"--tune-gamma": tune_gamma, "--out": out is not None}.items():
-            if given:
-                raise Unsupported("recommend", f"{name} with --pareto", FRONT_ONLY)
         from vegasfluid.cli.pareto import run as run_front
 
-        run_front(model, plot=plot, as_json=as_json, **request)
+        run_front(name, tune_gamma=tune_gamma, out=out, plot=plot, as_json=as_json, **request)
         raise typer.Exit(DONE)
     from vegasfluid.cli.next_steps import repeated
     from vegasfluid.cli.recommend import run
 
     reached = run(
-        model,
+        name,
         explain_result=explain,
         tune_gamma=tune_gamma,
         out=out,

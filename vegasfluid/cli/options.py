@@ -27,6 +27,7 @@ __all__ = [
     "Force",
     "Goal",
     "Kernel",
+    "Last",
     "Latex",
     "LossProcess",
     "MaxDelay",
@@ -38,6 +39,7 @@ __all__ = [
     "MinUtilisation",
     "ModelCopy",
     "ModelName",
+    "ModelOrLast",
     "MultiHost",
     "NewModel",
     "NoBrowser",
@@ -128,6 +130,21 @@ ModelName = Annotated[
         metavar="MODEL",
         help="A model file (TOML), or the name of a built-in model.",
         autocompletion=completion.models,
+    ),
+]
+ModelOrLast = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="MODEL",
+        show_default=False,
+        help="A model file (TOML), or the name of a built-in model.",
+        autocompletion=completion.models,
+    ),
+]
+Last = Annotated[
+    bool,
+    option(
+        "--last", panel=RESULTS, help="Write the last recommendation with --out, without a search."
     ),
 ]
 BundledName = Annotated[

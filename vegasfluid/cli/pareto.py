@@ -11,16 +11,22 @@ from vegasfluid.cli.next_steps import show_written
 from vegasfluid.cli.output import console, plain, print_json, progress, table
 from vegasfluid.cli.request import single_class
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
+from vegasfluid.errors import Unsupported
 from vegasfluid.model import Model
 from vegasfluid.tuning import Front, pareto_front
 from vegasfluid.version import package_version
 
 __all__ = ["run"]
 
+FRONT_ONLY = "a front has many settings, so none of them is tuned further or written"
+"""Reason why --pareto has no --tune-gamma and no --out."""
+
 
 def run(
     name: str,
     *,
+    tune_gamma: bool,
+    out: Path | None,
     plot: Path | None,
     until: float | None,
     warmup: float | None,
@@ -32,6 +38,8 @@ def run(
 
     Args:
         name: path of a model file, or name of a built-in model.
+        tune_gamma: refused: see FRONT_ONLY.
+        out: refused, too.
         plot: picture to write; None: none.
         until: simulated time, s; None: that of the model.
         warmup: warm-up, s; None: that of the model.
@@ -39,6 +47,9 @@ def run(
         force: whether a picture that vegasfluid has not written is replaced.
         request: further arguments of `pareto_front`.
     """
+    for option, given in {"--tune-gamma": tune_gamma, "--out": out is not None}.items():
+        if given:
+            raise Unsupported("recommend", f"{option} with --pareto", FRONT_ONLY)
     model = modelfile.read_model(name).with_times(until, warmup)
     request["tune"] = single_class(request["tune"], "with --pareto")
     check_target("recommend", "--plot", plot, PICTURES, model=name, force=force)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.last_recommendation import keep
 from vegasfluid.cli.measured_rows import add_measured_rows, show_caveats
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries, show_written
 from vegasfluid.cli.output import console, print_json, progress, table
@@ -71,7 +72,7 @@ def run(
         until: simulated time, s; None: that of the model.
         warmup: warm-up, s; None: that of the model.
         as_json: whether to print JSON.
-        command: the command line that repeats the search, for the hint on what to do next.
+        command: the command line that repeats the search.
         force: whether a file that vegasfluid has not written is replaced.
         request: further arguments of `recommend`: `tune`, `ratio`, `objective`, `constraints`,
             `tune_gamma`.
@@ -91,8 +92,11 @@ def run(
             from vegasfluid.tuning import explain
 
             why = {name: explain(part, **trial, report=report) for name, part in parts.items()}
+    text = model_text(replace(given, network=result.network))
+    if keep(command, text, exportable(parts)):
+        command = "vegasfluid recommend --last"
     if out is not None:
-        save_model(replace(given, network=result.network), out)
+        write_text(out, text)
     if plot is not None:
         draw(model, result.network, list(parts.values()), plot)
     if as_json:
@@ -112,10 +116,16 @@ def parts_of(result: Any) -> dict[str, Recommendation]:
     return dict(result.parts) if isinstance(result, JointRecommendation) else {result.tuned: result}
 
 
-def save_model(model: Model, out: Path) -> None:
-    """Write the recommended model to the TOML file `out`, with a comment on its origin."""
+def model_text(model: Model) -> str:
+    """The recommended model as a TOML file, with a comment on its origin."""
     head = f"# Written by vegasfluid {package_version()}, recommend: with the new parameters."
-    write_text(out, f"{head}\n{modelfile.dumps(model)}")
+    return f"{head}\n{modelfile.dumps(model)}"
+
+
+def exportable(parts: Mapping[str, Recommendation]) -> set[str]:
+    """Systems that have equivalent settings for all tuned classes; none for tuned numbers."""
+    each = [set(result.settings) for result in parts.values()]
+    return set.intersection(*each) if each else set[str]()
 
 
 def draw(
@@ -143,7 +153,7 @@ def show_further_steps(command: str, out: Path | None, parts: Mapping[str, Recom
     """Print commands to continue with, or suggestions if a class missed its goal.
 
     Args:
-        command: the command line that repeats the search.
+        command: the command line that writes the result with `--out`.
         out: file to which the result was saved; None: not saved.
         parts: recommendation for each tuned class; none where numbers were tuned.
     """
@@ -151,9 +161,7 @@ def show_further_steps(command: str, out: Path | None, parts: Mapping[str, Recom
         if not result.reached:
             show_tries(suggestions(result))
             return
-    each = [set(result.settings) for result in parts.values()]
-    systems = set.intersection(*each) if each else set[str]()
-    show_next(*after_recommend(command, out, systems))
+    show_next(*after_recommend(command, out, exportable(parts)))
 
 
 def suggestions(result: Recommendation) -> list[str]:

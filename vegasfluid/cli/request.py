@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.quantities import ms
 from vegasfluid.tuning import Constraints, objective_named
 
-__all__ = ["request_from_options", "single_class"]
+__all__ = ["request_from_options", "required_model", "single_class"]
+
+
+def required_model(model: str | None) -> str:
+    """The model on the command line, which only `recommend --last` does without.
+
+    Raises:
+        InvalidInput: if there is none.
+    """
+    if model is None:
+        allowed = "given: a model file, or the name of a built-in model"
+        raise InvalidInput("recommend", "MODEL", allowed, Words("missing"))
+    return model
 
 
 def request_from_options(
