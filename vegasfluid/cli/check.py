@@ -11,7 +11,8 @@ from vegasfluid.cli.next_steps import after_check, show_next
 from vegasfluid.cli.output import console, plain, print_json, table
 from vegasfluid.model import Model
 from vegasfluid.modelfile.ranges import uncertain
-from vegasfluid.network import Flows, Network
+from vegasfluid.network import Network
+from vegasfluid.network.rows import FLOW_COLUMNS, LINK_COLUMNS, flow_rows, link_rows
 from vegasfluid.quantities import unit_of
 
 __all__ = ["run"]
@@ -71,7 +72,7 @@ def show(model: Model, document: dict[str, Any]) -> None:
     out.print(f"Duration {model.duration:g} s; averages exclude the first {model.warmup:g} s.")
     for rows in (
         links_table(model.network),
-        flows_table(model.network, document["base_rtt_s"]),
+        flows_table(model.network),
         *([hosts_table(document["hosts"])] if document["hosts"] else []),
         parameters_table(model.network.resolved()),
     ):
@@ -142,10 +143,9 @@ def hosts_table(entries: dict[str, dict[str, Any]]) -> Table:
 
 def links_table(network: Network) -> Table:
     """Table of the links: capacity (packets/s), delay (ms), buffer (packets), discipline."""
-    rows = table("link", "packets/s", "delay, ms", "buffer", "queue", texts=["queue"])
-    for name, link in network.links.items():
-        numbers = (f"{link.capacity:.1f}", f"{link.delay * 1e3:g}", f"{link.buffer:g}")
-        rows.add_row(name, *numbers, link.aqm.name)
+    rows = table(*LINK_COLUMNS, texts=["queue"])
+    for cells in link_rows(network.links):
+        rows.add_row(*cells)
     return rows
 
 
@@ -161,21 +161,12 @@ def ranges_table(ranges: dict[str, dict[str, Any]]) -> Table:
     return rows
 
 
-def flows_table(network: Network, base_rtt: dict[str, float] | None) -> Table:
+def flows_table(network: Network) -> Table:
     """Table of the flow classes: number of flows, base RTT (ms), control and traffic."""
-    rows = table(
-        "class", "flows", "base RTT, ms", "control", "traffic", texts=["control", "traffic"]
-    )
-    for name, flows in network.flows.items():
-        rtt = "-" if base_rtt is None else f"{base_rtt[name] * 1e3:.2f}"
-        rows.add_row(name, str(flows.count), rtt, flows.law.label, traffic(flows))
+    rows = table(*FLOW_COLUMNS, texts=["control", "traffic"])
+    for cells in flow_rows(network):
+        rows.add_row(*cells)
     return rows
-
-
-def traffic(flows: Flows) -> str:
-    """Name of a class's traffic source, with its direction if that is reverse."""
-    source = flows.traffic.name
-    return source if flows.direction == "forward" else f"{source}, {flows.direction}"
 
 
 def parameters_table(network: Network) -> Table:

@@ -74,8 +74,7 @@ def run(
         as_json: whether to print JSON.
         command: the command line that repeats the search.
         force: whether a file that vegasfluid has not written is replaced.
-        request: further arguments of `recommend`: `tune`, `ratio`, `objective`, `constraints`,
-            `tune_gamma`.
+        request: further arguments of `recommend`.
     """
     check_target("recommend", "--out", out, (".toml",), model=name, force=force)
     check_target("recommend", "--plot", plot, PICTURES, model=name, force=force)
@@ -100,13 +99,17 @@ def run(
     if plot is not None:
         draw(model, result.network, list(parts.values()), plot)
     if as_json:
-        head = {"model": name, "version": package_version()}
-        print_json(head | result.as_json() | explanations(why))
+        print_json(heading(name) | result.as_json() | explanations(why))
     else:
         show_all(model, result, parts, why)
         show_written(out, plot)
         show_further_steps(command, out, parts)
     return result.reached
+
+
+def heading(name: str) -> dict[str, str]:
+    """The first keys of the JSON output: the model's name and our version."""
+    return {"model": name, "version": package_version()}
 
 
 def parts_of(result: Any) -> dict[str, Recommendation]:

@@ -12,12 +12,14 @@ from annotated_types import Ge, Le
 
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput, Words
+from vegasfluid.html_table import html_table
 from vegasfluid.network.arguments import check_events, check_parts
 from vegasfluid.network.connections import check_connections
 from vegasfluid.network.event import Event
 from vegasfluid.network.flows import Flows
 from vegasfluid.network.hosts import HOSTS, TEXTBOOK
 from vegasfluid.network.link import Link
+from vegasfluid.network.rows import FLOW_COLUMNS, LINK_COLUMNS, flow_rows, link_rows
 from vegasfluid.network.warnings import implausible_times, small_buffers, weak_access
 from vegasfluid.quantities import Value, check_quantities
 
@@ -66,6 +68,11 @@ class Network(Value):
             object.__setattr__(self, name, value)
         check_quantities(self)
         check_connections(self)
+
+    def _repr_html_(self) -> str:
+        """Tables of links and classes, for notebooks."""
+        links = html_table("Links", LINK_COLUMNS, link_rows(self.links))
+        return links + html_table("Classes of flows", FLOW_COLUMNS, flow_rows(self))
 
     @property
     def link(self) -> Link:

@@ -14,6 +14,7 @@ from vegasfluid.tuning.constraints import Constraints
 from vegasfluid.tuning.measurement import Measurement, warnings_of
 from vegasfluid.tuning.objectives import Objective, ShareRatio
 from vegasfluid.tuning.result import FLUID_KEYS
+from vegasfluid.tuning.result_rows import NotebookTable
 from vegasfluid.tuning.space_mapping import rates_of_runs
 
 __all__ = ["EvaluatedNetwork", "NumberRecommendation", "TunedNumber"]
@@ -117,7 +118,7 @@ class EvaluatedNetwork:
 
 
 @dataclass(frozen=True)
-class NumberRecommendation:
+class NumberRecommendation(NotebookTable):
     """Recommended values of any numbers of a network.
 
     Args:

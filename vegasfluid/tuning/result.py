@@ -17,6 +17,7 @@ from vegasfluid.ranges import Range
 from vegasfluid.tuning.constraints import Constraints
 from vegasfluid.tuning.measurement import Measurement, warnings_of
 from vegasfluid.tuning.objectives import Objective, ShareRatio
+from vegasfluid.tuning.result_rows import NotebookTable
 from vegasfluid.tuning.scalar_root import FluidOptimum
 from vegasfluid.tuning.scenarios import Scenario
 from vegasfluid.tuning.slow_start import SlowStart
@@ -85,7 +86,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(NotebookTable):
     """Recommended parameters for one class of Vegas flows.
 
     Args:
@@ -217,7 +218,7 @@ def red_numbers(network: Network) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class JointRecommendation:
+class JointRecommendation(NotebookTable):
     """Recommended parameters for several classes of Vegas flows.
 
     Args:

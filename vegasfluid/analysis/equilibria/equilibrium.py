@@ -31,6 +31,7 @@ from vegasfluid.errors import SolveFailed, Unsupported
 from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
 from vegasfluid.fluid.parameters import as_floats, build_parameters
+from vegasfluid.html_table import html_table
 from vegasfluid.network import Network, require_network
 
 __all__ = ["THEORY", "Equilibrium", "after_events", "equilibrium"]
@@ -88,6 +89,27 @@ class Equilibrium:
         others = [name for name in self.network.flows if name != tuned]
         counts = [self.network.flows[name].count for name in others]
         return float(np.average([self.mean(name, "goodput") for name in others], weights=counts))
+
+    def _repr_html_(self) -> str:
+        """Queues on each class's way, and means of its flows, for notebooks."""
+        if self.upper is None:
+            return self._table("Equilibrium")
+        return self._table("Lower end of the equilibria") + self.upper._table("Upper end")
+
+    def _table(self, title: str) -> str:
+        """A row for each class: queues on its way, window, backlog (packets), RTT, goodput."""
+        columns = ("class", "queues", "window", "backlog", "RTT, ms", "goodput, packets/s")
+        rows = []
+        for name in self.network.flows:
+            waiting = float(
+                np.sum(np.asarray(self.values.queue)[self.network.queue_indices(name)[0]])
+            )
+            window, backlog, rtt, goodput = (
+                self.mean(name, quantity) for quantity in ("cwnd", "backlog", "rtt", "goodput")
+            )
+            numbers = (waiting, window, backlog, 1e3 * rtt, goodput)
+            rows.append((name, *(f"{number:.5g}" for number in numbers)))
+        return html_table(title, columns, rows)
 
     def follow(self, network: Network) -> Quantities:
         """The equilibrium of a similar network, by Newton's method from this one.

@@ -1,0 +1,39 @@
+"""Links and classes of a network as rows of text, for `vegasfluid check` and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from vegasfluid.network.flows import Flows
+from vegasfluid.network.link import Link
+
+if TYPE_CHECKING:
+    from vegasfluid.network.network import Network
+
+__all__ = ["FLOW_COLUMNS", "LINK_COLUMNS", "flow_rows", "link_rows"]
+
+LINK_COLUMNS = ("link", "packets/s", "delay, ms", "buffer", "queue")
+"""Columns of `link_rows`; the buffer is in packets, `queue` is the queue discipline."""
+FLOW_COLUMNS = ("class", "flows", "base RTT, ms", "control", "traffic")
+"""Columns of `flow_rows`; `control` is the congestion control."""
+
+
+def link_rows(links: Mapping[str, Link]) -> Iterator[tuple[str, ...]]:
+    """Each link: its name, capacity, delay, buffer and queue discipline."""
+    for name, link in links.items():
+        numbers = (f"{link.capacity:.1f}", f"{link.delay * 1e3:g}", f"{link.buffer:g}")
+        yield (name, *numbers, link.aqm.name)
+
+
+def flow_rows(network: Network) -> Iterator[tuple[str, ...]]:
+    """Each class: its name, number of flows, mean base RTT, congestion control and traffic."""
+    for name, flows in network.flows.items():
+        rtt = f"{network.mean_base_rtt(name) * 1e3:.2f}"
+        yield (name, str(flows.count), rtt, flows.law.label, traffic(flows))
+
+
+def traffic(flows: Flows) -> str:
+    """Name of a class's traffic source, with its direction if that is reverse."""
+    source = flows.traffic.name
+    return source if flows.direction == "forward" else f"{source}, {flows.direction}"
