@@ -124,23 +124,14 @@ def written(what: str) -> Any:
     return option(panel=RESULTS, metavar="FILE", help=what)
 
 
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="A model file (TOML), or the name of a built-in model.",
-        autocompletion=completion.models,
-    ),
-]
-ModelOrLast = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="MODEL",
-        show_default=False,
-        help="A model file (TOML), or the name of a built-in model.",
-        autocompletion=completion.models,
-    ),
-]
+MODEL = typer.Argument(
+    metavar="MODEL",
+    show_default=False,
+    help="A model file (TOML), or the name of a built-in model.",
+    autocompletion=completion.models,
+)
+ModelName = Annotated[str, MODEL]
+ModelOrLast = Annotated[str | None, MODEL]
 Last = Annotated[
     bool,
     option(
