@@ -82,7 +82,9 @@ def test_what_last_does_not_go_with_is_refused(run, small, tmp_path, caches):
         refused(run("recommend", "--last", "--out", target), "--last must be given after a")
     refused(run("recommend"), "MODEL must be given: a model file, or the name of a built-in model")
     refused(run("recommend", "--last"), "--last must be given with --out FILE")
-    refused(run("recommend", small, "--last", "--out", target), "--last with MODEL is not supported")
+    refused(
+        run("recommend", small, "--last", "--out", target), "--last with MODEL is not supported"
+    )
     for option in (["--runs", "3"], ["--tune-queue"], ["--pareto"], ["--plot", "a.png"]):
         given = run("recommend", "--last", "--out", target, *option)
         refused(given, f"--last with {option[0]} is not supported: it writes the last")
