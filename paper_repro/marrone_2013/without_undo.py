@@ -12,7 +12,9 @@ from typing import Any
 import vegasfluid as vf
 from vegasfluid.congestion.base import PacketRules
 from vegasfluid.congestion.loss_recovery import RETRANSMIT
-from vegasfluid.congestion.vegas import DIALECTS, linux
+from vegasfluid.congestion.vegas import DIALECTS
+from vegasfluid.congestion.vegas.linux import begin_round
+from vegasfluid.congestion.vegas.linux import increase_window as increase_linux_window
 
 __all__ = ["CubicWithoutUndo", "RenoWithoutUndo", "VegasWithSack", "VegasWithoutUndo"]
 
@@ -24,9 +26,9 @@ def increase_window(flow: Any, now: int, acked: int) -> None:
     """
     whole = flow.sacked == 0 and flow.una >= flow.recover
     if whole and not flow.vegas_on:
-        linux.begin_round(flow)
+        begin_round(flow)
     flow.vegas_on = int(whole)
-    linux.increase_window(flow, now, acked)
+    increase_linux_window(flow, now, acked)
 
 
 SACK_VEGAS = replace(DIALECTS["linux"].rules, increase_window=increase_window, recovery="sack")

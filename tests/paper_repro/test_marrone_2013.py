@@ -21,6 +21,12 @@ from paper_repro.marrone_2013.environment import (
 )
 from paper_repro.marrone_2013.linux import kernel
 from paper_repro.marrone_2013.recorded_flow import RecordedFlow
+from paper_repro.marrone_2013.without_undo import (
+    CubicWithoutUndo,
+    RenoWithoutUndo,
+    VegasWithoutUndo,
+    VegasWithSack,
+)
 from tests.paths import ROOT
 from vegasfluid.congestion.loss_recovery import (
     RETRANSMIT,
@@ -147,3 +153,21 @@ def test_laws_are_the_kernels():
     vegas = LAWS["vegas"]
     assert isinstance(vegas, vf.Vegas)
     assert (vegas.alpha, vegas.beta, vegas.gamma, vegas.dialect) == (2, 4, 1, "linux")
+
+
+@pytest.mark.slow
+def test_the_papers_own_congestion_controls_compile_and_share_a_link():
+    """All in one kernel, with losses; each delivers, and the link is not used beyond its rate."""
+    linux = {"dialect": "linux"}
+    laws = {
+        "reno": RenoWithoutUndo(),
+        "cubic": CubicWithoutUndo(),
+        "sack": VegasWithSack(**linux),
+        "vegas": VegasWithoutUndo(**linux),
+    }
+    flows = {name: vf.Flows(1, law, base_rtt=0.05, host="textbook") for name, law in laws.items()}
+    run = vf.simulate_packets(vf.Network(vf.Link(vf.mbps(10), 30, delay=0.01), flows), 10.0, seed=1)
+    delivered = run["delivered"].values[-1]
+    assert (delivered > 100).all()
+    assert 0.9 * vf.mbps(10) < delivered.sum() / 10 < vf.mbps(10)
+    assert run["dropped"].values[-1].sum() > 10
