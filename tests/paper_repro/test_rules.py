@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,18 @@ def test_wrong_sums_have_a_table(tmp_path, source, wrong):
     text = write_report(tmp_path, [chapter], "python -m paper_repro")[0].read_text()
     assert ("## Sums in the papers that are wrong" in text) is wrong
     assert (f"| N. N., 1999 | a | section 1 | it is 10 | 10 ± 10 % | {source}: 3;" in text) is wrong
+
+
+def test_tables_of_the_report_have_no_gaps(tmp_path):
+    """A blank line ends a table in Markdown."""
+    evidence = Evidence()
+    evidence.note(ARITHMETIC, "figure1.it", 3.0)
+    claim = a_claim(changed=[FORMER, FORMER], reason="for that")
+    chapters = [Chapter(name, a_paper(claim), [judge(claim, evidence)]) for name in ("one", "two")]
+    lines = write_report(tmp_path, chapters, "python -m paper_repro")[0].read_text().splitlines()
+    rules_of_tables = [number for number, line in enumerate(lines) if line.startswith("|---")]
+    assert [sum(1 for _ in takewhile(bool, lines[at + 1 :])) for at in rules_of_tables] == [
+        2,  # papers
+        2,  # wrong sums
+        *(1, 2, 1, 2),  # claims and changed rules of each paper
+    ]

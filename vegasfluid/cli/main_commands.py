@@ -13,7 +13,6 @@ from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH
 __all__ = ["check", "explore", "observe", "recommend", "simulate"]
 
 
-
 @command("check", MAIN)
 def check(model: opts.ModelName, as_json: opts.AsJson = False) -> None:
     """Validate and explain a model file without running it."""

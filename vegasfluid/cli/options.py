@@ -133,10 +133,7 @@ MODEL = typer.Argument(
 ModelName = Annotated[str, MODEL]
 ModelOrLast = Annotated[str | None, MODEL]
 Last = Annotated[
-    bool,
-    option(
-        "--last", panel=RESULTS, help="Write the last recommendation with --out, without a search."
-    ),
+    bool, option("--last", panel=RESULTS, help="Write the last recommendation, with --out.")
 ]
 BundledName = Annotated[
     str | None,
