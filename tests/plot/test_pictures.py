@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
 import vegasfluid as vf
-from vegasfluid import plot
+from vegasfluid import observe, plot
 from vegasfluid.analysis.charts import RenoPoint, VegasPoint
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
 from vegasfluid.analysis.equilibria.quantities import Quantities
@@ -29,6 +29,7 @@ from vegasfluid.tuning.result import Evaluation, Recommendation
 from vegasfluid.tuning.scalar_root import FluidOptimum
 
 BASELINE = Path(__file__).parent / "baseline"
+OBSERVED = Path(__file__).parents[1] / "observe" / "data"
 DOTS = 80
 TOLERANCE = 6.0
 """Root mean square over 255 levels: another version of the font's rasteriser makes 1 to 3, a
@@ -119,6 +120,13 @@ def figure_of(axes: Any) -> Figure:
     return cast(Figure, axes.get_figure())
 
 
+def beside_a_measurement() -> Figure:
+    """What a flow of CUBIC measured on a Linux host, and a made-up model of it."""
+    measurement = observe.read_files([OBSERVED / "droptail_ss.txt"])
+    modelled = run().isel(flow_class=[0]).assign_coords(flow_class=["cubic"])
+    return plot.measured_and_modelled(observe.estimate(measurement), measurement, modelled)
+
+
 PICTURES = {
     "trajectory": lambda: plot.trajectory(run("density")),
     "compare": lambda: plot.compare(run(), run("packets", 0.5)),
@@ -135,6 +143,7 @@ PICTURES = {
     "vegas_chart": lambda: figure_of(plot.vegas_chart({"ten": VegasPoint(0.9, 2.0, 0.0)})),
     "front": lambda: figure_of(plot.front(front())),
     "card": lambda: figure_of(plot.card(recommendation())),
+    "measured_and_modelled": beside_a_measurement,
     "before_and_after": lambda: plot.before_and_after(run(), run(shift=2.0), recommendation()),
 }
 """Every function that draws, by the name of its picture."""
