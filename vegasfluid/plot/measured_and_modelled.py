@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vegasfluid.observe import Measurement, NetworkEstimate, time_grid
 from vegasfluid.observe.time_grid import binned_rates
 from vegasfluid.plot.style import FAINT, control_colours, styled
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["measured_and_modelled"]
 
