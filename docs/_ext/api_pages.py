@@ -83,7 +83,7 @@ FURTHER = (
     "vegasfluid.observe.competitors.Competitors",
     "vegasfluid.observe.flow_classes.MeasuredClass",
     "vegasfluid.observe.time_grid.TimeGrid",
-    "vegasfluid.observe.vegas_backlog.VegasParameters",
+    "vegasfluid.observe.vegas_backlog.DeadBandEstimate",
     "vegasfluid.ranges.Range",
     "vegasfluid.sweep.plan.Point",
     "vegasfluid.trajectory.Recording",

@@ -9,7 +9,7 @@ import numpy as np
 
 from vegasfluid.observe.estimated import Estimated
 from vegasfluid.observe.time_grid import TimeGrid
-from vegasfluid.observe.vegas_backlog import VegasParameters, vegas_parameters
+from vegasfluid.observe.vegas_backlog import DeadBandEstimate, vegas_parameters
 
 __all__ = ["MeasuredClass", "measured_classes"]
 
@@ -42,7 +42,7 @@ class MeasuredClass(NamedTuple):
     goodput: float
     window: float
     rtt: float
-    vegas: VegasParameters | None
+    vegas: DeadBandEstimate | None
 
 
 def measured_classes(grid: TimeGrid, base: Sequence[Estimated]) -> tuple[MeasuredClass, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from vegasfluid.observe.estimated import Estimated, unknown
 from vegasfluid.observe.time_grid import TimeGrid
 
-__all__ = ["VegasParameters", "vegas_parameters"]
+__all__ = ["DeadBandEstimate", "vegas_parameters"]
 
 SMOOTHING = 1.0
 """Packets by which smoothed RTTs show more queue than the smallest RTT of a round trip, from which
@@ -22,7 +22,7 @@ MOST_LOSSES = 0.015
 """Fraction of packets lost above which losses determine the window rather than alpha and beta."""
 
 
-class VegasParameters(NamedTuple):
+class DeadBandEstimate(NamedTuple):
     """Parameters of the measured Vegas flows.
 
     Args:
@@ -34,7 +34,7 @@ class VegasParameters(NamedTuple):
     beta: Estimated
 
 
-def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> VegasParameters:
+def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> DeadBandEstimate:
     """Vegas's alpha and beta, as Linux counts them.
 
     Linux compares `cwnd (RTT / baseRTT - 1)` with alpha and beta (tcp_vegas.c), where baseRTT is
@@ -51,7 +51,7 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> VegasParameters:
     if repeated.sum() > MOST_LOSSES * delivered.sum():
         lost = float(repeated.sum() / max(delivered.sum(), 1.0))
         never = unknown(f"losses ({lost:.1%} of the packets) rather than Vegas set its windows")
-        return VegasParameters(never, never)
+        return DeadBandEstimate(never, never)
     lossless = np.diff(grid.repeated[flows], axis=1, prepend=grid.repeated[flows, :1]) < 0.5
     medians = [
         float(np.nanmedian(each[calm])) if calm.any() else float(np.nanmedian(each))
@@ -60,7 +60,7 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> VegasParameters:
     least = max(min(medians) - SMOOTHING, 0.5)
     most = max(max(medians) - SMOOTHING / 2, least)
     how = f"backlogs of {len(medians)} Vegas flows between losses"
-    return VegasParameters(_around(least, how), _around(most, how))
+    return DeadBandEstimate(_around(least, how), _around(most, how))
 
 
 def _around(value: float, how: str) -> Estimated:
