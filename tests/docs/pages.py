@@ -58,6 +58,8 @@ DIRECTIVES = {
 TIMING = re.compile(r"^\d+(\.\d+)? s\b")
 OWN = ("network.toml", "mine.toml")
 """What pages call such a file."""
+MEASUREMENTS = ("ss.txt", "tc.txt")
+"""What pages call measurements of a reader: those of a drop-tail queue in `tests/observe/data`."""
 
 
 class Block(NamedTuple):
@@ -187,6 +189,8 @@ class Reader:
         for own in OWN:
             (folder / own).write_text(NETWORK)
         (folder / "models").symlink_to(ROOT / "models")
+        for own in MEASUREMENTS:
+            (folder / own).symlink_to(ROOT / "tests" / "observe" / "data" / f"droptail_{own}")
 
     def follow(self) -> None:
         """Go through the page."""
