@@ -103,7 +103,9 @@ def test_terms_are_those_of_an_account_by_hand(goal):
     assert result.terms["red_min"] == pytest.approx(part, rel=1e-9)
     both = result.terms["red_min"] + result.terms["queue_above_red_min"]
     assert both == pytest.approx(hand["backlog"], rel=1e-6)
-    assert result.terms["estimate"] == pytest.approx(0.0, abs=1e-6)  # ns-2's rests at alpha
+    assert result.terms["estimate"] == pytest.approx(
+        0.0, abs=1e-6
+    )  # with ns-2's the backlog is alpha
     assert result.terms["own_losses"] == pytest.approx(hand["alpha"] - hand["backlog"], rel=1e-5)
     assert result.alpha == pytest.approx(hand["alpha"], rel=1e-6)
 

@@ -85,9 +85,7 @@ def _least_of_paths(grid: TimeGrid) -> np.ndarray:
 
 def _noise(grid: TimeGrid) -> float:
     """Time for which receivers may delay ACKs, s: a few packets of each flow."""
-    rate = float(np.sum(grid.delivered[:, -1] - grid.delivered[:, 0]))
-    span = float(grid.time[-1] - grid.time[0])
-    return DELAYED_ACK_PACKETS * len(grid.rtt) * span / max(rate, 1.0)
+    return DELAYED_ACK_PACKETS * len(grid.rtt) * grid.span / max(float(grid.packets.sum()), 1.0)
 
 
 def _smoothed(least: float, typical: float) -> Estimated:

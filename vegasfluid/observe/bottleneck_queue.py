@@ -109,7 +109,7 @@ def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
         grid: samples of all flows at common times.
         delay: queueing delay at these times, s; (time,).
     """
-    step = float(grid.time[1] - grid.time[0])
+    step = grid.step
     width = max(1, int(np.ceil(ROUND_TRIPS * float(np.nanmedian(grid.rtt)) / step)))
     repeated = grid.repeated.sum(axis=0)
     plateau = float(np.quantile(delay, PLATEAU))
@@ -186,7 +186,7 @@ def early_drop_curve(
         delay: queueing delay at these times, s; (time,).
         capacity: of the link, packets/s.
     """
-    step = float(grid.time[1] - grid.time[0])
+    step = grid.step
     width = max(1, int(np.ceil(max(1.0, 5 * float(np.nanmedian(grid.rtt))) / step)))
     edges = np.arange(0, len(delay), width)
     queue = np.array([delay[k : k + width].mean() for k in edges[:-1]]) * capacity

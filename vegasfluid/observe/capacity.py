@@ -70,7 +70,7 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     mean_rate = float(total[-1] - total[0]) / grid.span
     queued = delay * mean_rate > BUSY_PACKETS + len(grid.rtt)
     rtt = float(np.nanmedian(grid.rtt))
-    least = max(LEAST_INTERVAL, STEPS * float(grid.time[1] - grid.time[0]))
+    least = max(LEAST_INTERVAL, STEPS * grid.step)
     rates, is_busy = _rates(grid.time, total, queued, max(least, ROUND_TRIPS * rtt))
     highest = float(np.max(rates, initial=mean_rate))
     is_constant = float(rates.std() / rates.mean()) <= CONSTANT

@@ -111,7 +111,7 @@ def competitors_from_share(grid: TimeGrid, capacity: Estimated) -> Competitors:
         capacity: of the link, packets/s, from elsewhere than the flows.
     """
     control, members = _varying(grid.controls)
-    rates = (grid.delivered[:, -1] - grid.delivered[:, 0]) / grid.span
+    rates = grid.packets / grid.span
     rest = capacity.scaled(1.0)._replace(how="capacity that the measured flows do not get")
     missing = float(rest.value or 0.0) - float(rates.sum())
     reach = (capacity.high - capacity.low) / 2

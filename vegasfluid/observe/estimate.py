@@ -141,8 +141,6 @@ def estimate_grid(grid: TimeGrid, link: LinkCounters | None = None) -> NetworkEs
     others = _competitors(grid, rates, link)
     found = _capacity(grid, rates, others, link)
     queue = link.discipline if link and link.discipline else discipline(shape)
-    delivered = grid.delivered[:, -1] - grid.delivered[:, 0]
-    repeated = grid.repeated[:, -1] - grid.repeated[:, 0]
     early = None
     if found.value and queue.name not in ("", "droptail"):
         early = early_drop_curve(grid, base.delay, found.value)
@@ -152,7 +150,7 @@ def estimate_grid(grid: TimeGrid, link: LinkCounters | None = None) -> NetworkEs
         capacity=found,
         busy=rates.busy,
         queueing_delay=float(np.median(base.delay)),
-        loss_fraction=float(repeated.sum() / max(delivered.sum(), 1.0)),
+        loss_fraction=float(grid.losses.sum() / max(grid.packets.sum(), 1.0)),
         discipline=queue,
         buffer=_buffer(shape, queue, found, link),
         early_drops=early,
@@ -164,8 +162,7 @@ def estimate_grid(grid: TimeGrid, link: LinkCounters | None = None) -> NetworkEs
 def _competitors(grid: TimeGrid, rates: Capacity, link: LinkCounters | None) -> Competitors | None:
     """Competitors of the measured flows; None where there are none that can be seen."""
     if link is not None and link.capacity is not None:
-        measured = float(np.sum(grid.delivered[:, -1] - grid.delivered[:, 0])) / grid.span
-        if measured >= ALL_SEEN * float(link.capacity.value or 0):
+        if grid.mean_rate >= ALL_SEEN * float(link.capacity.value or 0):
             return None
         return competitors_from_share(grid, link.capacity)
     if rates.all_seen or not np.isfinite(rates.variation):
@@ -181,10 +178,9 @@ def _capacity(
         return link.capacity
     if others is None or not others.rate.is_known:
         return rates.packets_per_s
-    measured = float(np.sum(grid.delivered[:, -1] - grid.delivered[:, 0])) / grid.span
     least = rates.packets_per_s.low
-    ends = [max(measured + end, least) for end in (others.rate.low, others.rate.high)]
-    value = max(measured + float(others.rate.value or 0), least)
+    ends = [max(grid.mean_rate + end, least) for end in (others.rate.low, others.rate.high)]
+    value = max(grid.mean_rate + float(others.rate.value or 0), least)
     how = "rate of the measured flows, and of as many others as their correlation shows"
     return Estimated(value, ends[0], ends[1], how)
 

@@ -93,15 +93,14 @@ def _class(
     low = min(base[flow].low for flow in places)
     high = max(base[flow].high for flow in places)
     there = np.isfinite(grid.rtt[places])
-    seconds = (there.sum() - len(places)) * float(grid.time[1] - grid.time[0])
-    delivered = grid.delivered[places, -1] - grid.delivered[places, 0]
+    seconds = (there.sum() - len(places)) * grid.step
     window = grid.window[places]
     return MeasuredClass(
         name=name,
         control=control,
         flows=tuple(places),
         base_rtt=Estimated(value, low, high, how),
-        goodput=float(delivered.sum() / seconds),
+        goodput=float(grid.packets[places].sum() / seconds),
         window=float(np.nanmean(window)) if np.isfinite(window).any() else float("nan"),
         rtt=float(np.nanmean(grid.rtt[places])),
         vegas=vegas_parameters(grid, places) if control == "vegas" else None,

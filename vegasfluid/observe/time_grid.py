@@ -69,6 +69,26 @@ class TimeGrid(NamedTuple):
         """Length of the measurement, s."""
         return float(self.time[-1] - self.time[0])
 
+    @property
+    def step(self) -> float:
+        """Time between two samples, s."""
+        return float(self.time[1] - self.time[0])
+
+    @property
+    def packets(self) -> np.ndarray:
+        """Packets that each flow delivered during the measurement; (flow,)."""
+        return self.delivered[:, -1] - self.delivered[:, 0]
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Packets that each flow sent again during the measurement; (flow,)."""
+        return self.repeated[:, -1] - self.repeated[:, 0]
+
+    @property
+    def mean_rate(self) -> float:
+        """Packets of all flows delivered per second of the measurement."""
+        return float(np.sum(self.packets)) / self.span
+
 
 def binned_rates(
     time: np.ndarray, counter: np.ndarray, interval: float

@@ -46,8 +46,7 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> DeadBandEstimate:
         flows: the flows that run Vegas, at least one.
     """
     backlog = grid.window[flows] * (grid.rtt[flows] / grid.least_rtt[flows, None] - 1)
-    repeated = grid.repeated[flows, -1] - grid.repeated[flows, 0]
-    delivered = grid.delivered[flows, -1] - grid.delivered[flows, 0]
+    repeated, delivered = grid.losses[flows], grid.packets[flows]
     if repeated.sum() > MOST_LOSSES * delivered.sum():
         lost = float(repeated.sum() / max(delivered.sum(), 1.0))
         never = unknown(f"losses ({lost:.1%} of the packets) rather than Vegas set its windows")
