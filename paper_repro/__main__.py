@@ -166,8 +166,8 @@ def show(chapters: Sequence[Chapter], files: Sequence[Path]) -> None:
         counts.add_row(chapter.name, *map(str, numbers))
     console().print(counts)
     for chapter in chapters:
-        for name in chapter.unexplained:
-            print(f"{chapter.name}: {name}: the verdict and the reason do not match.")
+        for name, mismatch in chapter.unexplained.items():
+            print(f"{chapter.name}: {name}: {mismatch}.")
         for fault in chapter.rule_faults:
             print(f"{chapter.name}: {fault}.")
     print(f"Report: {' and '.join(map(str, files))}")

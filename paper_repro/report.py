@@ -128,9 +128,10 @@ class Chapter:
         ]
 
     @property
-    def unexplained(self) -> list[str]:
-        """Names of claims whose reasons and verdicts do not match."""
-        return [judged.claim.id for judged in self.judged if not judged.explained]
+    def unexplained(self) -> dict[str, str]:
+        """What does not match the verdict in a claim's entry, by claim."""
+        found = {judged.claim.id: judged.mismatch for judged in self.judged}
+        return {name: mismatch for name, mismatch in found.items() if mismatch is not None}
 
 
 def machine() -> dict[str, str]:
@@ -196,7 +197,11 @@ def document(chapters: Sequence[Chapter], seconds: float) -> dict[str, Any]:
             verdict.value: sum(chapter.counts[verdict.value] for chapter in chapters)
             for verdict in Verdict
         },
-        "unexplained": [name for chapter in chapters for name in chapter.unexplained],
+        "unexplained": {
+            f"{chapter.name}: {name}": mismatch
+            for chapter in chapters
+            for name, mismatch in chapter.unexplained.items()
+        },
         "machine": machine(),
         "seconds": seconds,
     }

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from paper_repro.claims import Paper, Rule, load_paper
+from paper_repro.claims import Claim, Paper, Rule, load_paper
 
 __all__ = ["digest", "faults", "record", "recorded"]
 
@@ -59,11 +59,24 @@ def faults(paper: Paper, records: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: its rule is not recorded (python -m paper_repro.rules)"
         elif records[name] != found:
             yield f"{name}: its rule was changed, but `changed` does not state the recorded one"
+    for claim in paper.claims:
+        if any(values_of(former) != values_of(claim) for former in same_measure(claim)):
+            yield f"{claim.id}: a former rule gives its measure another number of values"
     withdrawn = {entry.id for entry in paper.withdrawn}
     for name in sorted(set(records) - set(first) - withdrawn):
         yield f"{name}: the claim is gone, but `withdrawn` does not say why"
     for name in sorted(withdrawn & set(first)):
         yield f"{name}: the claim is withdrawn, but still there"
+
+
+def same_measure(claim: Claim) -> Iterator[Rule]:
+    """Former rules of a claim with the measure that it has now."""
+    return (former for former in claim.changed if former.measure == claim.measure)
+
+
+def values_of(rule: Rule) -> int | None:
+    """Number of values that a rule expects of a series; None if it expects one value or bounds."""
+    return len(rule.expect.equals) if isinstance(rule.expect.equals, list) else None
 
 
 def record(papers: Mapping[str, Paper]) -> list[str]:

@@ -36,15 +36,20 @@ class Judged:
     measure is no longer taken."""
 
     @property
-    def explained(self) -> bool:
-        """Whether the reasons match the verdicts.
+    def mismatch(self) -> str | None:
+        """What in the claim's entry does not match the verdicts; None if all of it does.
 
         A claim has a reason if it is not reproduced, and none otherwise; the verdict stated for an
         earlier rule is the one of the evidence.
         """
-        needs_reason = self.verdict is not Verdict.REPRODUCED
-        stated = all(now in (None, rule.verdict) for rule, now in self.former)
-        return stated and needs_reason == (self.claim.reason is not None)
+        if (self.verdict is not Verdict.REPRODUCED) != (self.claim.reason is not None):
+            given = "no reason" if self.claim.reason is None else "a reason"
+            return f"it is {self.verdict.value}, and its entry gives {given}"
+        for rule, now in self.former:
+            if now not in (None, rule.verdict):
+                stated = f"under the rule replaced on {rule.replaced} it is {now.value}"
+                return f"{stated}, and its entry states {rule.verdict.value}"
+        return None
 
 
 def judge(claim: Claim, evidence: Evidence) -> Judged | None:

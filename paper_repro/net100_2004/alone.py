@@ -76,12 +76,15 @@ def counters(run: Flow) -> dict[str, Any]:
     begin = int(np.searchsorted(run.times, STARTED))
     end = int(np.searchsorted(run.times, run.times[-1] - LAST))
     up, down = run.below[-1] - run.below[begin], run.above[-1] - run.above[begin]
-    in_band = np.all((run.difference[end:] >= ALPHA) & (run.difference[end:] <= BETA))
+    last = run.difference[end:]
+    in_band = np.all((last >= ALPHA) & (last <= BETA))
+    moves = run.below[-1] + run.above[-1] - run.below[end] - run.above[end]
     unchanged = (run.unchanged[-1] - run.unchanged[end]) / run.decisions(run.times[end])
     return {
         "moves": float(run.cwnd[-1] - run.cwnd[begin] - (up - down)),
         "once_a_round": run.decisions(STARTED) * ROUND_TRIP / (run.times[-1] - STARTED),
-        "no_change": float(unchanged) if in_band else float("nan"),
+        "no_change": [float(moves), float(last.min()), float(last.max())],
+        "unchanged_fraction": float(unchanged) if in_band else float("nan"),
         "in_avoidance": run.decisions(STARTED),
     }
 

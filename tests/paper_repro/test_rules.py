@@ -62,6 +62,15 @@ def test_any_change_of_measure_or_bound_is_found(changed):
     assert list(rules.faults(a_paper(stated), records)) == []
 
 
+def test_a_measure_whose_number_of_values_changed_needs_another_name():
+    former = {**FORMER, "measure": RULE["measure"], "expect": {"equals": [0, 70], "within": 10}}
+    records = {"a": rules.digest(FormerRule.model_validate(former))}
+    (fault,) = rules.faults(a_paper(a_claim(changed=[former])), records)
+    assert fault == "a: a former rule gives its measure another number of values"
+    renamed = a_claim(measure="figure1.other", changed=[former])
+    assert list(rules.faults(a_paper(renamed), records)) == []
+
+
 def test_new_and_withdrawn_claims_are_found():
     (new,) = rules.faults(a_paper(a_claim()), {})
     assert new.startswith("a: its rule is not recorded")
@@ -125,7 +134,8 @@ def test_the_verdict_under_a_former_rule_is_that_of_the_evidence(old, stated, un
     ((rule, verdict),) = judged.former
     assert isinstance(rule, FormerRule)
     assert verdict is under_it
-    assert judged.explained is explained
+    mismatch = "under the rule replaced on 2026-11-23 it is not reproduced"
+    assert judged.mismatch == (None if explained else f"{mismatch}, and its entry states {stated}")
 
 
 def test_the_report_shows_doubts_and_changed_rules(tmp_path):
