@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.congestion.sender import RTT, flow_record
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion import highspeed, loss_recovery
-from vegasfluid.congestion.base import Signals, Window
+from vegasfluid.congestion.base import CongestionControl, Signals, Window
 from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.loss_recovery import (
     RETRANSMIT,
@@ -143,6 +145,31 @@ def test_scalable_of_linux_counts_the_packets_of_delayed_acks(
     seen = Signals(rtt=0.1, ack_rate=500.0, loss_rate=0.0, initial_ssthresh=2.0, ack_every=2)
     assert law.growth(Window(50.0, 0.0), seen).cwnd == pytest.approx(growth * 500 / 2)
     assert law.counts_acks is not byte_counting
+
+
+@pytest.mark.parametrize(
+    ("law", "fewest"),
+    [
+        (Reno(byte_counting=True), 20.0),
+        (NewReno(byte_counting=True), 20.0),
+        (Dctcp(byte_counting=True), 20.0),
+        (Scalable(byte_counting=True), 20.0),
+        (Cubic(implementation="linux"), 2.0),
+    ],
+)
+def test_slow_start_ends_at_ssthresh_however_many_packets_an_ack_covers(
+    law: CongestionControl, fewest: float
+) -> None:
+    """Linux, net/ipv4/tcp_cong.c, tcp_slow_start: the window is at most ssthresh.
+
+    The packets that are left grow it by one for a window of them, or with tcp_cubic.c for two. An
+    ACK covers hundreds of packets after a recovery. (In ns-3, TcpCubic's slow start has no bound.)
+    """
+    reaches, exceeds = (flow_record(law, 7.0, 20.0, base_rtt=RTT) for _ in range(2))
+    law.rules.on_ack(reaches, RTT, 13)
+    assert reaches.cwnd == 20.0
+    law.rules.on_ack(exceeds, RTT, 13 + 287)
+    assert 20.0 < exceeds.cwnd <= 20.0 + 287 / fewest
 
 
 def test_rerouting_defaults() -> None:

@@ -27,6 +27,7 @@ from vegasfluid.congestion.base import (
     aimd_loss_factor,
     loss_based_growth,
 )
+from vegasfluid.congestion.counted_growth import slow_start
 from vegasfluid.congestion.loss_recovery import require_recovery
 from vegasfluid.quantities import Packets, Positive, Share
 
@@ -40,12 +41,15 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
     """Grow `flow.cwnd` for an ACK: one packet in slow start, then `increase` packets.
 
     Up to the legacy window it grows by 1/cwnd. With `byte_counting`, it grows by that for each of
-    the `acked` packets. `now` (ps) is not used.
+    the `acked` packets, and slow start ends at ssthresh. `now` (ps) is not used.
     """
-    counted = acked if flow.byte_counting else 1
-    if flow.cwnd < flow.ssthresh:
-        flow.cwnd += counted
-    elif flow.cwnd <= flow.legacy_window:
+    counted = 1
+    if flow.byte_counting:
+        counted = slow_start(flow, acked) if flow.cwnd < flow.ssthresh else acked
+    elif flow.cwnd < flow.ssthresh:
+        flow.cwnd += 1
+        return
+    if flow.cwnd <= flow.legacy_window:
         flow.cwnd += counted / flow.cwnd
     else:
         flow.cwnd += counted * flow.increase
