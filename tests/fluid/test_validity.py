@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,25 @@ def test_a_full_buffer_that_drops_more_of_one_class_is_a_warning():
     )
     assert validity_warnings(recording(DropTail(), dropped=(10.0, 12.4)), WARMUP) == []
     assert validity_warnings(recording(**uneven), WARMUP) == []
+
+
+@pytest.mark.parametrize(("ratio", "warned"), [(1.24, False), (1.26, True)])
+def test_vegas_flows_with_unequal_windows_are_a_warning(ratio, warned):
+    """Half of the Vegas flows have larger windows; Reno estimates no base RTT."""
+    run = recording()
+    for flows in (slice(5, 10), slice(15, 20)):
+        run.flows["cwnd"][:, flows] *= ratio
+    found = validity_warnings(run, WARMUP)
+    assert len(found) == warned
+    assert all("vegas: the windows of its flows differ by a factor of 1.26" in it for it in found)
+
+
+def test_vegas_flows_with_other_base_rtts_may_have_other_windows():
+    run = recording()
+    vegas = replace(run.network.flows["vegas"], base_rtt=(0.05,) * 5 + (0.1,) * 5)
+    network = replace(run.network, flows={**run.network.flows, "vegas": vegas})
+    run.flows["cwnd"][:, 5:10] *= 2
+    assert validity_warnings(run._replace(network=network), WARMUP) == []
 
 
 def test_a_class_without_losses_next_to_one_with_losses_is_a_warning():
