@@ -79,6 +79,8 @@ FURTHER = (
     "vegasfluid.congestion.vegas_rerouting.ReroutingWindow",
     "vegasfluid.dde.adaptive.options.Options",
     "vegasfluid.export.dialects.VegasParameters",
+    "vegasfluid.observe.before_after.ObservedChange",
+    "vegasfluid.observe.before_after.ObservedMeans",
     "vegasfluid.observe.bottleneck_queue.Discipline",
     "vegasfluid.observe.competitors.Competitors",
     "vegasfluid.observe.flow_classes.MeasuredClass",

@@ -53,3 +53,35 @@ def test_output_never_replaces_a_measurement(run, tmp_path):
     refused(run("observe", str(copy), "--out", str(copy), "--force"), "other than the measurements")
     refused(run("observe", str(copy), "--out", str(copy)), "a new file")
     refused(run("observe", str(tmp_path / "none.txt")), "none.txt")
+
+
+def test_before_and_after_a_change(run):
+    files = ("--before", str(DATA / "droptail_ss.txt"), "--after", str(DATA / "red_ss.txt"))
+    status, shown, _ = run("observe", *files)
+    assert status == 3
+    assert shown.startswith("No verdict: after the change no flow runs Vegas.")
+    assert "- base RTT: 19.8 ms before and 11.6 ms after." in shown
+    status, shown, _ = run("observe", *files, "--json")
+    found = document(shown)
+    assert status == 3
+    assert found["verdict"] == "unknown"
+    size = 1500 * 8e-6
+    throughput = found["quantities"]["throughput_packets_per_s"]
+    assert throughput["before"]["value"] * size == pytest.approx(15.9, rel=0.02)
+    assert throughput["after"]["value"] * size == pytest.approx(5.3, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "FILE must be given"),
+        (["--before", "BEFORE"], "--after must be given"),
+        (["--after", "BEFORE"], "--before must be given"),
+        (["--before", "BEFORE", "--after", "BEFORE", "--out", "x.toml"], "--out must be left out"),
+        (["BEFORE", "--before", "BEFORE", "--after", "BEFORE"], "FILE must be left out"),
+        (["--before", "BEFORE", "--after", "BEFORE", "--ratio", "0"], "--ratio must be greater"),
+    ],
+)
+def test_a_comparison_needs_two_measurements_and_nothing_else(run, given, message):
+    file = str(DATA / "red_ss.txt")
+    refused(run("observe", *(file if word == "BEFORE" else word for word in given)), message)

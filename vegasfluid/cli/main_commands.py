@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -136,17 +137,42 @@ def explore(
 
 @command("observe", MAIN)
 def observe(
-    files: opts.MeasuredFiles,
+    files: opts.MeasuredFiles = None,
     out: Annotated[
         opts.Target, opts.written("Write the estimated model, with ranges (TOML).")
     ] = None,
     plot: Annotated[opts.Target, opts.picture("measurement and model")] = None,
     force: opts.Force = False,
     seed: opts.Seed = 1,
+    before: Annotated[
+        list[Path] | None,
+        opts.option(panel=opts.COMPARED, metavar="FILE", help="Measurement before a change."),
+    ] = None,
+    after: Annotated[
+        list[Path] | None,
+        opts.option(panel=opts.COMPARED, metavar="FILE", help="Measurement after it."),
+    ] = None,
+    ratio: Annotated[
+        float,
+        opts.option(
+            panel=opts.COMPARED,
+            metavar="R",
+            help="Goodput of a Vegas flow / another flow that was to be reached.",
+        ),
+    ] = 1.0,
     as_json: opts.AsJson = False,
 ) -> None:
-    """Estimate a network from measurements (ss, iperf3, tc, captures) and write a model of it."""
+    """Estimate a network from measurements (ss, iperf3, tc, captures) and write a model of it.
+
+    With --before and --after: say whether a change of settings did what it should.
+    """
+    if before or after:
+        from vegasfluid.cli.before_after import run as compare
+
+        others = {"FILE": files, "--out": out, "--plot": plot}
+        reached = compare(before or [], after or [], others, goal=ratio, as_json=as_json)
+        raise typer.Exit(DONE if reached else OUT_OF_REACH)
     from vegasfluid.cli.observe import run
 
-    found = run(files, out=out, plot=plot, seed=seed, as_json=as_json, force=force)
+    found = run(files or [], out=out, plot=plot, seed=seed, as_json=as_json, force=force)
     raise typer.Exit(DONE if found else OUT_OF_REACH)

@@ -13,7 +13,7 @@ from vegasfluid import modelfile
 from vegasfluid.cli.next_steps import after_check, show_next, show_written
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.observe import NetworkEstimate, estimate, next_measurements, read_files
 from vegasfluid.observe.estimated import Estimated
 from vegasfluid.observe.network_file import model_text
@@ -56,8 +56,12 @@ def run(
         Whether the measurement determines a model.
 
     Raises:
-        InvalidInput: for files that cannot be read or output files that may not be written.
+        InvalidInput: for no files, files that cannot be read, or output files that may not be
+            written.
     """
+    if not files:
+        allowed = "given, or --before and --after"
+        raise InvalidInput("observe", "FILE", allowed, Words("missing"))
     for target, option, endings in ((out, "--out", (".toml",)), (plot, "--plot", PICTURES)):
         check_target("observe", option, target, endings, force=force)
         if target is not None and any(_same(target, file) for file in files):

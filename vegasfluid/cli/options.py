@@ -83,7 +83,7 @@ LARGEST_SEED = 2**32 - 1
 
 TUNED, GOAL = "Parameters to tune", "Goal and constraints"
 SIMULATORS, ASSUMED, GRID, WORK = "Simulators", "Model assumptions", "Grid", "Computation"
-RESULTS, GENERAL = "Results", "General"
+RESULTS, GENERAL, COMPARED = "Results", "General", "Before and after a change"
 """Groups of options on the help pages."""
 
 EngineName = Literal["fluid", "density", "packets"]
@@ -146,7 +146,8 @@ SavedFiles = Annotated[
     typer.Argument(metavar="FILE...", help="Trajectories (.nc), or the store of a sweep (.zarr)."),
 ]
 MeasuredFiles = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Measurements: ss, iperf3, tc, captures.")
+    list[Path] | None,
+    typer.Argument(metavar="FILE...", help="Measurements: ss, iperf3, tc, captures."),
 ]
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Certificate (JSON).")]
 Over = Annotated[

@@ -1,4 +1,6 @@
 from .advice import next_measurements as next_measurements
+from .before_after import BeforeAfter as BeforeAfter
+from .before_after import compare as compare
 from .errors import MeasurementFileError as MeasurementFileError
 from .estimate import NetworkEstimate as NetworkEstimate
 from .estimate import estimate as estimate
