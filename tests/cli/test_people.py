@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.cli.commands import SMALL
 from tests.cli.typed import command_on_path, on_a_terminal
 from tests.paths import ROOT
 from vegasfluid import modelfile
+from vegasfluid.cli import output
 from vegasfluid.cli.app import app, run_app
 from vegasfluid.cli.examples import EXAMPLES
 from vegasfluid.cli.greeting import FIRST_STEPS
@@ -283,3 +285,21 @@ def test_the_next_step_after_a_recommendation_is_one_that_can_be_taken():
         "vegasfluid export t.toml --format ns2"
     ]
     assert after_recommend("m.toml", Path("t.toml"), {"brakmo"}) == []
+
+
+def test_quiet_prints_the_result_without_commands_to_go_on_with(run):
+    status, shown, _ = run("check", "weigle_feng_network2")
+    assert status == 0
+    result, next_line, _ = shown.partition("Next: ")
+    assert next_line
+    for option in ("--quiet", "-q"):
+        assert run("check", "weigle_feng_network2", option) == (0, result, "")
+    assert "Next: " in run("check", "weigle_feng_network2")[1]  # quiet until the command ends
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_is_shown_on_a_terminal_but_not_with_quiet(monkeypatch, capsys, quiet):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with output.quiet() if quiet else nullcontext(), output.progress("observe") as report:
+        report("reading")
+    assert ("observe" in capsys.readouterr().err) is not quiet

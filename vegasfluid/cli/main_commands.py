@@ -15,7 +15,7 @@ __all__ = ["check", "explore", "observe", "recommend", "simulate"]
 
 
 @command("check", MAIN)
-def check(model: opts.ModelName, as_json: opts.AsJson = False) -> None:
+def check(model: opts.ModelName, as_json: opts.AsJson = False, quiet: opts.Quiet = False) -> None:
     """Validate and explain a model file without running it."""
     from vegasfluid.cli.check import run
 
@@ -49,6 +49,7 @@ def recommend(
     seed: opts.Seed = 1,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Find the Vegas parameters that give a Vegas flow its fair share."""
     if last:
@@ -100,6 +101,7 @@ def simulate(
     seed: opts.Seed = 1,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Simulate a model once."""
     from vegasfluid.cli.assumptions import assumptions_from_options
@@ -161,6 +163,7 @@ def observe(
         ),
     ] = 1.0,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Estimate a network from measurements (ss, iperf3, tc, captures) and write a model of it.
 

@@ -23,6 +23,7 @@ def export(
     force: opts.Force = False,
     seed: opts.Seed = 1,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Export a model as settings for Linux or FreeBSD, or as a test for Linux, ns-2 or ns-3."""
     from vegasfluid.cli.export import run
@@ -41,6 +42,7 @@ def crosscheck(
     seed: opts.Seed = 1,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Compare a model with independent simulators or a real Linux kernel."""
     from vegasfluid.cli.crosscheck import run
@@ -83,6 +85,7 @@ def sweep(
     seed: opts.Seed = 1,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Run a model over a grid of parameter values. Repeat the same command to resume."""
     from vegasfluid.cli.sweep import Outputs, run
@@ -116,6 +119,7 @@ def analyse(
     certificate: opts.Certificate = None,
     force: opts.Force = False,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Compute equilibrium, fair alpha, stability and closed forms, and compare with packets."""
     from vegasfluid.cli.analyse import run
@@ -143,6 +147,7 @@ def plot(
     plot_over: opts.PlotOver = None,
     force: opts.Force = False,
     as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Draw a saved run, several on the same axes, or a saved sweep."""
     from vegasfluid.cli.plot import run

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from vegasfluid.cli.output import console
+from vegasfluid.cli.output import console, is_quiet
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Network
 
@@ -27,8 +27,11 @@ RUNNERS = {
 
 
 def show_next(*steps: str) -> None:
-    """Print `Next:` and commands to continue with, one per line, never broken over lines."""
-    if not steps:
+    """Print `Next:` and commands to continue with, one per line, never broken over lines.
+
+    With --quiet nothing is printed.
+    """
+    if is_quiet() or not steps:
         return
     label = "Next: "
     lines = f"\n{' ' * len(label)}".join(steps)

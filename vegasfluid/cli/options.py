@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vegasfluid.cli import completion
-from vegasfluid.memory import checked_limit, memory_limited
+from vegasfluid.cli.option_callbacks import be_quiet, limit_memory, seed_in_range
 
 __all__ = [
     "Against",
@@ -49,6 +49,7 @@ __all__ = [
     "Port",
     "ProcessName",
     "Proof",
+    "Quiet",
     "Ratio",
     "ReferenceRuns",
     "RunUntil",
@@ -78,9 +79,6 @@ __all__ = [
     "written",
 ]
 
-LARGEST_SEED = 2**32 - 1
-"""Largest seed that NumPy and the packet simulator accept: 32 bits."""
-
 TUNED, GOAL = "Parameters to tune", "Goal and constraints"
 SIMULATORS, ASSUMED, GRID, WORK = "Simulators", "Model assumptions", "Grid", "Computation"
 RESULTS, GENERAL, COMPARED = "Results", "General", "Before and after a change"
@@ -89,24 +87,6 @@ RESULTS, GENERAL, COMPARED = "Results", "General", "Before and after a change"
 EngineName = Literal["fluid", "density", "packets"]
 ProcessName = Literal["iid", "periodic", "meanfield"]
 SystemName = Literal["linux", "freebsd", "netns", "ns2", "ns3"]
-
-
-def seed_in_range(seed: int) -> int:
-    """The seed, if it is from 0 to 2^32 - 1; otherwise raises typer.BadParameter."""
-    if not 0 <= seed <= LARGEST_SEED:
-        raise typer.BadParameter(f"must be 0 to {LARGEST_SEED}, but is {seed}")
-    return seed
-
-
-def limit_memory(context: typer.Context, gib: float | None) -> float | None:
-    """Limit the memory of runs to `gib` GiB until the command ends, and return `gib`.
-
-    None: the usual limit stays.
-    """
-    if gib is not None:
-        limit = checked_limit(str(context.info_name), "--max-memory", gib)
-        context.with_resource(memory_limited(limit))
-    return gib
 
 
 def option(*names: str, panel: str, **more: Any) -> Any:
@@ -164,6 +144,16 @@ Over = Annotated[
 Version = Annotated[bool, typer.Option("--version", help="Print the version.")]
 AsJson = Annotated[
     bool, option("--json", panel=GENERAL, help="Print one JSON document and nothing else.")
+]
+Quiet = Annotated[
+    bool,
+    option(
+        "--quiet",
+        "-q",
+        panel=GENERAL,
+        help="Print the result only: no progress, and no commands to go on with.",
+        callback=be_quiet,
+    ),
 ]
 MaxMemory = Annotated[
     float | None,

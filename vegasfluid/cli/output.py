@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO, Any, Protocol, cast
 
 from rich.console import Console
@@ -20,11 +21,16 @@ from vegasfluid.json_values import json_value
 __all__ = [
     "ProgressReport",
     "console",
+    "is_quiet",
     "plain",
     "print_json",
     "progress",
+    "quiet",
     "table",
 ]
+
+RESULTS_ONLY: ContextVar[bool] = ContextVar("RESULTS_ONLY", default=False)
+"""Whether only results are printed (--quiet)."""
 
 
 class ProgressReport(Protocol):
@@ -92,9 +98,24 @@ def plain(value: Any) -> str:
 
 
 @contextmanager
+def quiet() -> Iterator[None]:
+    """Context in which only results are printed: no progress, and no commands to go on with."""
+    before = RESULTS_ONLY.set(True)
+    try:
+        yield
+    finally:
+        RESULTS_ONLY.reset(before)
+
+
+def is_quiet() -> bool:
+    """Whether only results are printed (see `quiet`)."""
+    return RESULTS_ONLY.get()
+
+
+@contextmanager
 def progress(task: str) -> Iterator[ProgressReport]:
     """Context whose value shows a message behind `task` on the terminal; silent elsewhere."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda message: None
         return
     with SafeConsole(stderr=True).status(task) as status:

@@ -15,7 +15,10 @@ __all__ = ["doctor", "init", "laws", "models", "notebooks"]
 
 @command("models", REFERENCE)
 def models(
-    name: opts.BundledName = None, out: opts.ModelCopy = None, as_json: opts.AsJson = False
+    name: opts.BundledName = None,
+    out: opts.ModelCopy = None,
+    as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """List the built-in models, show one, or copy one as a start for your own."""
     from vegasfluid.cli.models import run
@@ -25,7 +28,10 @@ def models(
 
 @command("init", REFERENCE)
 def init(
-    out: opts.NewModel = None, as_json: opts.AsJson = False, force: opts.Force = False
+    out: opts.NewModel = None,
+    as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
+    force: opts.Force = False,
 ) -> None:
     """Ask six questions about your network and write a model file."""
     from vegasfluid.cli.init import run

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from vegasfluid.cli.output import is_quiet
 from vegasfluid.interruption import at_interruption, print_now
 from vegasfluid.sweep import Progress
 
@@ -49,7 +50,7 @@ def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
         A function to call with each `Progress` of the sweep.
     """
     latest: list[Progress] = []
-    display = on_terminal if sys.stderr.isatty() else line_per_minute
+    display = nothing if is_quiet() else on_terminal if sys.stderr.isatty() else line_per_minute
 
     def advise() -> None:
         """Print how far the sweep is, and how to resume it."""
@@ -86,6 +87,12 @@ def on_terminal() -> Iterator[Callable[[Progress], None]]:
             bar.update(task, total=progress.points, completed=progress.done, status=status)
 
         yield update
+
+
+@contextmanager
+def nothing() -> Iterator[Callable[[Progress], None]]:
+    """Context whose function shows nothing."""
+    yield lambda progress: None
 
 
 @contextmanager

@@ -1,0 +1,38 @@
+"""What options do when the command line is read: check their values, or act until the end."""
+
+from __future__ import annotations
+
+import typer
+
+from vegasfluid.cli.output import quiet
+from vegasfluid.memory import checked_limit, memory_limited
+
+__all__ = ["be_quiet", "limit_memory", "seed_in_range"]
+
+LARGEST_SEED = 2**32 - 1
+"""Largest seed that NumPy and the packet simulator accept: 32 bits."""
+
+
+def seed_in_range(seed: int) -> int:
+    """The seed, if it is from 0 to 2^32 - 1; otherwise raises typer.BadParameter."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise typer.BadParameter(f"must be 0 to {LARGEST_SEED}, but is {seed}")
+    return seed
+
+
+def limit_memory(context: typer.Context, gib: float | None) -> float | None:
+    """Limit the memory of runs to `gib` GiB until the command ends, and return `gib`.
+
+    None: the usual limit stays.
+    """
+    if gib is not None:
+        limit = checked_limit(str(context.info_name), "--max-memory", gib)
+        context.with_resource(memory_limited(limit))
+    return gib
+
+
+def be_quiet(context: typer.Context, given: bool) -> bool:
+    """Print neither progress nor suggested commands until the command ends, if `given`."""
+    if given:
+        context.with_resource(quiet())
+    return given
