@@ -197,6 +197,9 @@ class Claim(Rule):
     """Reason for the tolerance or the bound."""
     reason: Text | None = None
     """Reason why the claim is not reproduced; None for a reproduced claim."""
+    since: Text | None = None
+    """Reason why the verdict is no longer that in `earlier_verdicts.json`; None if it is, or if a
+    changed rule is the reason."""
     changed: list[FormerRule] = Field(default_factory=list)
     """Rules by which the claim was judged before, the oldest first."""
 

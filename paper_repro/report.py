@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
 from paper_repro.claims import FormerRule, Paper, Verdict, number_text
+from paper_repro.earlier import ChangedVerdict, earlier
 from paper_repro.experiment import ARITHMETIC, Experiment
 from paper_repro.verdicts import Judged
 from vegasfluid.version import package_version
@@ -130,8 +131,26 @@ class Chapter:
     @property
     def unexplained(self) -> dict[str, str]:
         """What does not match the verdict in a claim's entry, by claim."""
-        found = {judged.claim.id: judged.mismatch for judged in self.judged}
+        record = earlier()
+        found = {
+            judged.claim.id: judged.mismatch
+            or record.mismatch(self.name, judged.claim, judged.verdict)
+            for judged in self.judged
+        }
         return {name: mismatch for name, mismatch in found.items() if mismatch is not None}
+
+    @property
+    def changed_verdicts(self) -> list[ChangedVerdict]:
+        """Claims whose verdicts are no longer those of the earlier run."""
+        record = earlier()
+        found = (record.changed(self.name, item.claim, item.verdict) for item in self.judged)
+        return [change for change in found if change is not None]
+
+    @property
+    def new(self) -> int:
+        """Number of claims that the earlier run did not have."""
+        before = earlier().verdicts.get(self.name, {})
+        return sum(judged.claim.id not in before for judged in self.judged)
 
 
 def machine() -> dict[str, str]:
@@ -178,7 +197,7 @@ def write_report(
     )  # fmt: skip
     environment.filters |= {"cell": cell, "evidence": evidence_of}
     text = environment.get_template("report.md").render(
-        chapters=chapters, command=command, seconds=seconds, machine=machine()
+        chapters=chapters, command=command, seconds=seconds, machine=machine(), earlier=earlier()
     )
     body = MarkdownIt("commonmark").enable("table").render(text)
     page = environment.get_template("page.html").render(body=body)
@@ -215,6 +234,11 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
         "reproduced_but_doubted": chapter.doubted,
         "rule_faults": chapter.rule_faults,
         "not_run": chapter.not_run,
+        "changed_verdicts": {
+            change.claim.id: {"before": change.before.value, "now": change.now.value}
+            for change in chapter.changed_verdicts
+        },
+        "new": chapter.new,
         "figures": list(chapter.figures),
         "runs": {runs.name: runs._asdict() for runs in chapter.runs},
         "claims": {
