@@ -56,12 +56,12 @@ def locked(session: nox.Session) -> None:
 @nox.session(python=OLDEST)
 def oldest(session: nox.Session) -> None:
     """The oldest versions that pyproject.toml allows."""
-    session.install("--resolution", "lowest-direct", "--upgrade", ".", *TESTED_WITH)
+    session.install("--resolution", "lowest-direct", "--upgrade", ".[sweep]", *TESTED_WITH)
     run_the_subset(session, "-W", "default")  # libraries of different ages warn of each other
 
 
 @nox.session(python=NEWEST)
 def newest(session: nox.Session) -> None:
     """The newest versions that there are, which is what `pip install vegasfluid` brings."""
-    session.install("--upgrade", ".", *TESTED_WITH)
+    session.install("--upgrade", ".[sweep]", *TESTED_WITH)
     run_the_subset(session)

@@ -82,19 +82,22 @@ def group(groups: Mapping[str, list[Any]], name: str) -> Iterator[str]:
 
 
 def declared() -> dict[str, list[Requirement]]:
-    """What the lock has to hold: the libraries of users, of notebooks and of developers."""
+    """Requirements in the lock: of users, of sweeps, of notebooks and of developers."""
     document = project()
+    extras = document["project"]["optional-dependencies"]
     texts = {
         "run time": document["project"]["dependencies"],
-        "notebooks": document["project"]["optional-dependencies"]["notebooks"],
+        "sweep": extras["sweep"],
+        "notebooks": [text for text in extras["notebooks"] if not text.startswith(OURSELVES)],
         "dev": group(document["dependency-groups"], "dev"),
     }
     return {name: [Requirement(text) for text in item] for name, item in texts.items()}
 
 
 def pins_at_run_time() -> list[Pin]:
-    """What `pip install vegasfluid` brings: what is asked for, and what that asks for in turn."""
-    wanted = {canonicalize_name(one.name) for one in declared()["run time"]}
+    """Pins that `pip install 'vegasfluid[sweep]'` installs, with all that they require."""
+    asked = declared()
+    wanted = {canonicalize_name(one.name) for one in asked["run time"] + asked["sweep"]}
     everything = pins()
     while more := {pin.name for pin in everything if pin.parents & wanted} - wanted:
         wanted |= more

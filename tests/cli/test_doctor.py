@@ -66,7 +66,13 @@ def test_all_is_well(doctor):
     assert document["python"] == ".".join(map(str, sys.version_info[:3]))
     assert {cache["name"] for cache in document["caches"]} == {"jax", "numba"}
     assert all(cache["writable"] for cache in document["caches"])
-    assert {part["name"] for part in document["parts"]} == {"GPU", "notebooks", "ns-2", "ns-3"}
+    assert {part["name"] for part in document["parts"]} == {
+        "GPU",
+        "sweeps",
+        "notebooks",
+        "ns-2",
+        "ns-3",
+    }
     assert all(check["ok"] for check in document["checks"])
 
 

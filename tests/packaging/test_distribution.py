@@ -90,7 +90,12 @@ def test_the_wheel_alone_recommends_and_is_well(dist, tmp_path):
     assert json_of("check", "tuned.toml", "--json")["ok"] is True
     health = json_of("doctor", "--json")
     assert health["ok"] is True
-    assert {package["name"] for package in health["packages"]} >= {"jax", "numba", "dask"}
+    names = {package["name"] for package in health["packages"]}
+    assert names >= {"jax", "numba"}
+    assert not names & {"dask", "zarr"}  # they come with the extra `sweep`
+    grid = ("--over", "vegas.alpha_packets=1,2", "--out", "map.zarr")
+    with pytest.raises(RuntimeError, match=r"pip install 'vegasfluid\[sweep\]'"):
+        first_use.done(programs / "vegasfluid", "sweep", "tuned.toml", *grid, cwd=here, **cache)
     code = "import vegasfluid; print(vegasfluid.__file__)"
     where = first_use.done(programs / "python", "-c", code, cwd=here)
     assert str(tmp_path / "env") in where

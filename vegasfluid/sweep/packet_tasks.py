@@ -21,10 +21,6 @@ from itertools import islice
 from multiprocessing import resource_tracker
 from typing import Any
 
-from dask import config
-from distributed import Client, LocalCluster, Worker, WorkerPlugin, as_completed
-from distributed.scheduler import KilledWorker
-
 from vegasfluid.errors import InvalidInput
 from vegasfluid.interruption import interrupts_blocked
 from vegasfluid.memory import GIB, VARIABLE, allowed_memory
@@ -32,8 +28,16 @@ from vegasfluid.packet import record_packets
 from vegasfluid.parallel import processors
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
+from vegasfluid.sweep.requirements import not_installed
 from vegasfluid.sweep.results import Frame, Results, is_system_error
 from vegasfluid.sweep.summary import run_averages
+
+try:
+    from dask import config
+    from distributed import Client, LocalCluster, Worker, WorkerPlugin, as_completed
+    from distributed.scheduler import KilledWorker
+except ModuleNotFoundError as error:
+    raise not_installed("dask[distributed]") from error
 
 __all__ = ["compute", "compute_chunks", "connect", "results_from"]
 

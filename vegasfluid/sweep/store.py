@@ -26,18 +26,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import zarr
-from zarr.codecs import Crc32cCodec
 
 from vegasfluid.errors import InvalidInput, VegasfluidError, Words
 from vegasfluid.interruption import at_interruption
 from vegasfluid.sweep.damage import Stored, read_chunk, repair_metadata, warn_of_damage
 from vegasfluid.sweep.locking import locked
 from vegasfluid.sweep.plan import Chunk, Sweep
+from vegasfluid.sweep.requirements import not_installed
 from vegasfluid.sweep.results import Results
 from vegasfluid.sweep.summary import METRICS
 from vegasfluid.trajectory import ENGINES
 from vegasfluid.version import package_version
+
+try:
+    import zarr
+    from zarr.codecs import Crc32cCodec
+except ModuleNotFoundError as error:
+    raise not_installed("zarr") from error
 
 __all__ = ["Store", "StoreFailed", "open_store"]
 

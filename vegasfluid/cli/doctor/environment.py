@@ -111,6 +111,7 @@ def nvidia_gpu() -> bool:
 def parts() -> list[Part]:
     """Optional components, whether each is installed, its purpose, and the command to get it."""
     notebooks = all(find_spec(name) is not None for name in ("jupyterlab", "ipywidgets"))
+    sweeps = all(find_spec(name) is not None for name in ("dask", "distributed", "zarr"))
     return [
         Part(
             "GPU",
@@ -118,6 +119,7 @@ def parts() -> list[Part]:
             "fluid sweeps on NVIDIA GPUs",
             "pip install 'vegasfluid[cuda13]'",
         ),
+        Part("sweeps", sweeps, "grids of models", "pip install 'vegasfluid[sweep]'"),
         Part("notebooks", notebooks, "JupyterLab, sliders", "pip install 'vegasfluid[notebooks]'"),
         Part(
             "ns-2",
