@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from paper_repro.experiment import ARITHMETIC, Evidence, Experiment, Results
+from paper_repro.la_walrand_anantharam_1998.networks import (
+    LAWS,
+    PACKET_BYTES,
+    gateway,
+    persistent,
+)
 from paper_repro.la_walrand_anantharam_1998.recorded_run import jain_index, rank_correlation
 from paper_repro.la_walrand_anantharam_1998.tables import (
     ACKED,
@@ -19,6 +25,7 @@ from paper_repro.la_walrand_anantharam_1998.tables import (
     TOTALS,
     WINDOWS,
 )
+from vegasfluid.quantities import mbps
 
 __all__ = ["EXPERIMENT", "fair_totals"]
 
@@ -116,9 +123,25 @@ def jain_gains(values: dict[str, np.ndarray]) -> list[float]:
     ]
 
 
+def note_figure_6(evidence: Evidence) -> None:
+    """Record the capacities, delays and starts of the network of figure 6."""
+    network = persistent(LAWS["vegas"], gateway(None))
+    flows, link = list(network.flows.values()), network.link
+    rates = {group.access for group in flows}
+    capacities = [float(rate or 0) / mbps(1, PACKET_BYTES) for rate in (*rates, link.capacity)]
+    measures = {
+        "figure_6_mbps": capacities,
+        "table_3_delays_ms": [1e3 * group.propagation([link])[0] for group in flows],
+        "table_3_starts": [float(group.start) for group in flows],  # type: ignore[arg-type]
+    }
+    for name, value in measures.items():
+        evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
+
+
 def measure(results: Results) -> Evidence:
     """Record what the printed numbers imply; nothing is simulated."""
     evidence = Evidence()
+    note_figure_6(evidence)
     note_rerouting(evidence)
     note_table_4(evidence)
     return evidence

@@ -137,6 +137,11 @@ def note_comparisons(evidence: Evidence, source: str, runs: Runs) -> None:
             / float(b.mean_windows(ALL_ON, DURATION)[:3].sum())
             for a, b in zip(runs["modified"], runs["red"], strict=True)
         ],
+        "vegas_minus_reno_by_start": [
+            rank_correlation(a.rates(ALL_ON, DURATION))
+            - rank_correlation(b.rates(ALL_ON, DURATION))
+            for a, b in zip(runs["vegas"], runs["reno"], strict=True)
+        ],
         "vegas_above_reno": [
             float(a.acked(DURATION).sum() - b.acked(DURATION).sum())
             for a, b in zip(runs["vegas"], runs["reno"], strict=True)

@@ -67,6 +67,8 @@ def measure(results: Results) -> Evidence:
     usual, low, often = (records(results, name) for name in ("usual", "low", "often"))
     drop_ratios = [drops(a) / drops(b) for a, b in zip(low, usual, strict=True)]
     note_means(evidence, "open_questions.drops_low_over_usual", drop_ratios, PACKETS)
+    unsettled = [window_deviation(a) / window_deviation(b) for a, b in zip(low, usual, strict=True)]
+    note_means(evidence, "open_questions.swing_low_over_usual", unsettled, PACKETS)
     ratios = [window_deviation(a) / window_deviation(b) for a, b in zip(often, usual, strict=True)]
     note_means(evidence, "open_questions.swing_often_over_usual", ratios, PACKETS)
     delays = [

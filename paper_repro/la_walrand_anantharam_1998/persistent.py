@@ -13,13 +13,18 @@ import vegasfluid as vf
 from paper_repro.experiment import FLUID, NS2, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.la_walrand_anantharam_1998.charts import draw_queue, draw_sequences
 from paper_repro.la_walrand_anantharam_1998.congestion import (
+    ALL_ON,
     note_comparisons,
     note_fairness,
     note_figure_7,
     note_gateway,
 )
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, NO_LIMIT, gateway, persistent
-from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun, recorded_run
+from paper_repro.la_walrand_anantharam_1998.recorded_run import (
+    RecordedRun,
+    rank_correlation,
+    recorded_run,
+)
 from paper_repro.la_walrand_anantharam_1998.rerouting_in_order import InOrder
 from paper_repro.la_walrand_anantharam_1998.shifts import (
     jobs_for,
@@ -114,6 +119,20 @@ def note_ns2(evidence: Evidence) -> None:
         drops = [sum(flow["drops"] for flow in run) for run in runs]
         shares = [lost / (lost + sent) for lost, sent in zip(drops, totals, strict=True)]
         note_means(evidence, f"persistent.drop_share_{scheme}", shares, NS2)
+    pairs = zip(ns2_by_start("vegas"), ns2_by_start("reno"), strict=True)
+    differences = [vegas - reno for vegas, reno in pairs]
+    note_means(evidence, "persistent.vegas_minus_reno_by_start", differences, NS2)
+
+
+def ns2_by_start(scheme: str) -> list[float]:
+    """Return the rank correlation of rates with starting times from 50 s on, for ns-2's runs."""
+    correlations = []
+    for seed in (1, 2, 3):
+        name = NS2_RUNS[scheme].format(seed)
+        early, late = ns2_flows_at(name, ALL_ON), ns2_flows_at(name, DURATION)
+        acked = [b["acked"] - a["acked"] for a, b in zip(early, late, strict=True)]
+        correlations.append(rank_correlation(np.array(acked)))
+    return correlations
 
 
 def measure(results: Results) -> Evidence:

@@ -46,6 +46,8 @@ SETTLED = 42.0
 """Time from which the third route is at equilibrium, s."""
 JUMP = 0.8
 """Growth of a window between two samples, packets, above which equation (1) has set it."""
+LONGEST_TRIP = 0.484
+"""Round-trip propagation delay of the third route, s."""
 LATER = 0.75
 """Delay of a second reading of the windows of 60 s, s: the route changes at 60 s exactly."""
 NS2_RUNS = tuple(f"reroute_s{seed}_rto1s" for seed in (1, 2, 3))
@@ -181,6 +183,8 @@ def note_modified(evidence: Evidence, source: str, runs: list[RecordedRun]) -> N
         "window_before_update": [window_at(run, detected(run) - 0.1)[0] for run in detecting],
         "update_over_rest": [new_window(run) / equilibrium_window() for run in detecting],
         "growth_after_update": [growth_after_update(run) for run in detecting],
+        "trips_to_detect": [(detected(run) - LONGER) / LONGEST_TRIP for run in detecting],
+        "rate_after_update": [rate_after_update(run) for run in detecting],
         "shrinks_from_60": [float(window_at(run, 70)[0] < window_at(run, 60)[0]) for run in runs],
     }
     for name, values in means.items():
@@ -204,6 +208,13 @@ def growth_after_update(record: RecordedRun) -> float:
     begin = detected(record) + 0.5
     growth = window_at(record, begin + 3)[0] - window_at(record, begin)[0]
     return float(growth) / (3 / 0.5)
+
+
+def rate_after_update(record: RecordedRun) -> float:
+    """Return the rate soon after a detection over that just before it, of the first connection."""
+    time = detected(record)
+    after, before = record.rates(time + 1, time + 6)[0], record.rates(time - 1, time)[0]
+    return float(after / before)
 
 
 def note_both(

@@ -20,7 +20,7 @@ from vegasfluid.congestion.loss_recovery import (
 )
 from vegasfluid.packet.records import FLOW, LINK
 
-__all__ = ["EXPERIMENT", "detect"]
+__all__ = ["EXPERIMENT", "MS", "detect", "sender"]
 
 MS = 10**9
 """Picoseconds in a millisecond."""

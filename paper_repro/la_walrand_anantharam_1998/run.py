@@ -8,6 +8,7 @@ from paper_repro.experiment import Experiment
 from paper_repro.la_walrand_anantharam_1998 import (
     alone,
     arithmetic,
+    base_rtts,
     competition,
     open_questions,
     persistent,
@@ -24,6 +25,7 @@ EXPERIMENTS: Sequence[Experiment] = [
     alone.EXPERIMENT,
     rerouting.EXPERIMENT,
     persistent.EXPERIMENT,
+    base_rtts.EXPERIMENT,
     open_questions.EXPERIMENT,
 ]
 """The experiments of this paper, in its order."""

@@ -29,6 +29,8 @@ PIPE = 100.0
 """Bandwidth-delay product of figure 1, packets (chosen)."""
 WIDE = 1e5
 """Capacity that one flow does not fill in slow start, packets/s."""
+TO_QUEUE = 0.01
+"""Delay between a sender and the queue where losses are timed, s (chosen)."""
 CLIMB = 30
 """Number of round trips that are measured."""
 
@@ -72,6 +74,27 @@ def used_and_queued(run: xr.Dataset) -> tuple[float, float]:
     return float(metrics.utilisation(run)[0]), float(metrics.mean_queue(run)[0])
 
 
+def known_delays() -> vf.Network:
+    """Return a network with a Reno flow whose queue is 10 ms from the sender; RTT as elsewhere."""
+    flows = {"reno": vf.Flows(1, vf.Reno(), access_delay=TO_QUEUE, initial_ssthresh=64.0)}
+    delay = RTT / 2 - 2 * TO_QUEUE
+    return vf.Network(vf.Link(PIPE / RTT, 20, delay=delay), flows)
+
+
+def smallest_delay(run: xr.Dataset) -> float:
+    """Return the smallest delay of a retransmission behind the lost packet, in base RTTs.
+
+    Both arrive at the queue 10 ms after they were sent. A sample is the end of its interval, so
+    that times of losses are late by up to 5 ms, and the result is a lower bound.
+    """
+    times, flow = run["time"].values, run.isel(flow_class=0)
+    lost, resent = (
+        times[1:][np.diff(flow[name].values) > 0] for name in ("dropped", "retransmitted")
+    )
+    later = [resent[resent >= time].min() - time for time in lost if (resent >= time).any()]
+    return (min(later) + TO_QUEUE) / RTT
+
+
 def section_2_jobs() -> Mapping[str, Job]:
     """Return runs of one flow each."""
     unbounded = replace(vegas(1, 3), gamma=1000)  # gamma never ends slow start
@@ -88,6 +111,7 @@ def section_2_jobs() -> Mapping[str, Job]:
     for alpha in (3, 30):
         network = one_flow(vegas(alpha, alpha + 2), PIPE / RTT, 100)
         jobs[f"only_queue_{alpha}"] = Job(network, 120.0, keep=used_and_queued, warmup=60.0)
+    jobs["losses"] = Job(known_delays(), 60.0, keep=smallest_delay, samples=12_001)
     return jobs
 
 
@@ -124,6 +148,7 @@ def measure_section_2(results: Results) -> Evidence:
         "vegas_queue": results["vegas_queue_ns2"][0],
         "used_with_more_queued": many[0] - few[0],
         "more_queued": many[1] - few[1],
+        "late_by_trips": results["losses"][0],
     }
     for name, value in measures.items():
         evidence.note(PACKETS, f"section2.{name}", value)

@@ -187,6 +187,7 @@ class Bars:
             "reno_losses": float(np.mean(losses)),
             "acked": float(np.mean([mean_of(seeds, "all_acked") for seeds in runs])),
             "losses": float(np.mean([lost(run) for seeds in runs for run in seeds])),
+            "shares": [share / (1 + share) for share in ratios.values()],
         }
         self.note(evidence, **{f"{name}_{kind}": value for name, value in measures.items()})
 

@@ -16,6 +16,7 @@ from paper_repro.reference import ns2_group, ns2_names
 from paper_repro.weigle_feng_2001.counts import Totals, mean_of, ratio_of
 from paper_repro.weigle_feng_2001.drawing import Panel, draw_columns
 from paper_repro.weigle_feng_2001.formulas import SECONDS, full_two_way, full_utilisation
+from paper_repro.weigle_feng_2001.heuristics import QUEUES, third_of
 from paper_repro.weigle_feng_2001.networks import (
     Pair,
     read_as_round_trips,
@@ -36,10 +37,8 @@ from paper_repro.weigle_feng_2001.tables import propagation_ms
 from paper_repro.weigle_feng_2001.traffic import CBR_MBPS
 from vegasfluid import metrics
 
-__all__ = ["FIGURE_3", "QUEUES", "third_of"]
+__all__ = ["FIGURE_3", "backlog"]
 
-QUEUES = (4, 7, 10, 15, 20, 25, 30, 40, 50)
-"""Sizes of the queue, packets."""
 RAISED = 2
 """Increase of alpha and beta, packets, for "slightly changing our heuristic"."""
 LATER = 5.0
@@ -48,15 +47,6 @@ THERE_AND_BACK = "packets, delays there and back"
 """Source of the evidence with table 1's delays read as round-trip delays."""
 CONSTANT_RATE = "packets, CBR at 10 Mbit/s"
 """Source of the evidence with applications of a constant rate."""
-
-
-def third_of(queue: int) -> Pair:
-    """Return alpha and beta of the heuristic of section 4.1.
-
-    >>> third_of(7), third_of(50)
-    ((1, 2), (15, 16))
-    """
-    return int(queue / 3 - 1), int(queue / 3)
 
 
 def raised(queue: int) -> Pair:
@@ -136,6 +126,7 @@ def measures_of(one: Runs, two: Runs) -> Measures:
         ratios_by_queue([ratio_of(runs) for runs in one], [ratio_of(runs) for runs in two])
         | utilisations(one, two)
         | losses(one, two)
+        | backlogs(one)
     )
 
 
@@ -149,6 +140,24 @@ def ratios_by_queue(one: Sequence[float], two: Sequence[float]) -> Measures:
         "favour": float(np.mean(np.log(two) - np.log(one))),
         "trend": float(np.corrcoef(QUEUES, np.log(one))[0, 1]),
         "trend_two_way": float(np.corrcoef(QUEUES, np.log(two))[0, 1]),
+    }
+
+
+def backlogs(one: Runs) -> Measures:
+    """Return backlogs by size of the queue, what follows from them, and the queue's variation."""
+    base_rtt = propagation_ms(table_1(1)) / 1e3
+    reno, vegas = ([backlog(runs, law, base_rtt) for runs in one] for law in ("reno", "vegas"))
+    ratios = np.log([ratio_of(runs) for runs in one])
+    alphas = [third_of(queue)[0] for queue in QUEUES]
+    variations = [mean_of(runs, "queue_spread") / mean_of(runs, "queue") for runs in one]
+    return {
+        "unequal": float(np.exp(np.abs(ratios).max())),
+        "rate_follows_backlog": float(np.corrcoef(np.log(np.divide(vegas, reno)), ratios)[0, 1]),
+        "reno_backlog": reno,
+        "vegas_backlog_over_alpha": [
+            held - alpha for held, alpha in zip(vegas, alphas, strict=True)
+        ],
+        "queue_variation": variations,
     }
 
 

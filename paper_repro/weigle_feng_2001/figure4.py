@@ -13,8 +13,9 @@ from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Resu
 from paper_repro.reference import ns2_names
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of
 from paper_repro.weigle_feng_2001.drawing import Panel, draw_columns
-from paper_repro.weigle_feng_2001.figure3 import QUEUES, third_of
-from paper_repro.weigle_feng_2001.networks import Pair, with_drop_tail, with_red
+from paper_repro.weigle_feng_2001.figure3 import backlog
+from paper_repro.weigle_feng_2001.heuristics import LOWS, QUEUES, less_two, third_of
+from paper_repro.weigle_feng_2001.networks import Pair, table_1, with_drop_tail, with_red
 from paper_repro.weigle_feng_2001.pairs import (
     SEEDS,
     WAYS,
@@ -23,11 +24,10 @@ from paper_repro.weigle_feng_2001.pairs import (
     one_against_one,
     run_of,
 )
+from paper_repro.weigle_feng_2001.tables import propagation_ms
 
-__all__ = ["FIGURE_4", "LOWS"]
+__all__ = ["FIGURE_4"]
 
-LOWS = tuple(range(3, 11))
-"""RED_min, packets; RED_max is twice that."""
 QUEUE = 25
 """Size of the drop-tail queue without RED, packets."""
 DEFAULT: Pair = (1, 3)
@@ -36,15 +36,6 @@ SHARES = (0.2, 0.3, 0.4, 0.5, 0.6)
 """Constants of the proportional heuristic."""
 SPACED = "packets, drops at most 1/P apart"
 """Source of the evidence with RED without `wait`, as Floyd and Jacobson define it."""
-
-
-def less_two(low: int) -> Pair:
-    """Return alpha and beta of the heuristic of section 4.2.
-
-    >>> less_two(3)
-    (1, 4)
-    """
-    return low - 2, 2 * low - 2
 
 
 def in_proportion(factor: float, low: int) -> Pair:
@@ -121,7 +112,12 @@ def note_others(evidence: Evidence, results: Results) -> None:
     obvious = [each(results, f"obvious_{way}_") for way in WAYS]
     best = min(farthest(each(results, f"proportion_{factor:g}_")) for factor in SHARES)
     default, tail = results["default_5"], results["drop_tail_default"]
+    runs = [results[f"default_{low}"] for low in LOWS]
+    base_rtt = propagation_ms(table_1(1)) / 1e3
     measures = {
+        "apparent_queue": [mean_of(seeds, "queue") for seeds in runs],
+        "reno_backlog": [backlog(seeds, "reno", base_rtt) for seeds in runs],
+        "vegas_backlog": [backlog(seeds, "vegas", base_rtt) for seeds in runs],
         "unlike_figure_3": unlike(each(results, "one_way_"), figure_3),
         "figure_3_second": figure_3[1],
         "default": each(results, "default_"),

@@ -72,6 +72,9 @@ def note_ns2_of_figure_5(evidence: Evidence) -> None:
     """Record ns-2's ratios."""
     for (kind, alpha), name in NS2_OF_2.items():
         evidence.note(NS2, f"figure5.ratio_{kind}_{alpha}", ns2_ratio(name))
+    for kind, alphas in {"bulk": (1, 100, 134), "nps": (1, 100)}.items():
+        ratios = [ns2_ratio(NS2_OF_2[kind, alpha]) for alpha in alphas]
+        evidence.note(NS2, f"figure5.shares_{kind}", [ratio / (1 + ratio) for ratio in ratios])
     defaults = [ns2_ratio(NS2_OF_2[kind, 1]) for kind in KINDS]
     evidence.note(NS2, "figure5.default", defaults)
     evidence.note(NS2, "figure5.pareto_at_most", ns2_ratio(NS2_OF_2["pareto", 100]))
@@ -136,6 +139,8 @@ def note_one_way(evidence: Evidence, bars: Bars) -> None:
     ratios = ns2_one_way(bars.network)
     alpha = crossover(list(ratios), list(ratios.values()))
     evidence.note(ONE_WAY, f"{bars.name}.crossover_bulk", alpha)
+    shares = [ratio / (1 + ratio) for ratio in ratios.values()]
+    evidence.note(ONE_WAY, f"{bars.name}.shares_bulk", shares)
     fair_alpha = float(certify_alpha(table_1(bars.network)).alpha)
     evidence.note("theory, one way", f"{bars.name}.crossover_bulk", fair_alpha)
 
@@ -152,11 +157,26 @@ def measure_figure_6(results: Results) -> Evidence:
         highest_crossover=highest([plain(measures[f"figure6.crossover_{kind}"]) for kind in KINDS]),
         nps_75_over_1000=vegas_acked(results["nps_75"]) / vegas_acked(results["nps_1000"]),
         losses_75=[plain(measures[f"figure6.losses_{kind}_75"]) for kind in KINDS],
+        losses_with_gentle_start=losses_with_gentle_start(results),
     )
     for prefix, reading in READINGS.items():
         acked = [vegas_acked(results[f"{prefix}_nps_{alpha}"]) for alpha in (75, 1000)]
         evidence.note(reading.source, "figure6.nps_75_over_1000", acked[0] / acked[1])
     return evidence
+
+
+def losses_with_gentle_start(results: Results) -> list[float]:
+    """Return Reno's loss rate with early ends of slow start over that without, Pareto and NPS."""
+    ratios = []
+    for kind in RANDOM:
+        alphas = [alpha for alpha, _ in NETWORK_3.tried]
+        gentle, usual = (
+            np.mean([run.loss_rate("reno") for alpha in alphas
+                     for run in results[f"{prefix}{kind}_{alpha}"]])
+            for prefix in ("gentle_", "")
+        )  # fmt: skip
+        ratios.append(float(gentle / usual))
+    return ratios
 
 
 def vegas_acked(runs: Sequence[Totals]) -> float:

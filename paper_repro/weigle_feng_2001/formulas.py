@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paper_repro.experiment import ARITHMETIC, Evidence, Experiment, Results
+from paper_repro.weigle_feng_2001.heuristics import LOWS, QUEUES, less_two, third_of
 from paper_repro.weigle_feng_2001.networks import read_as_round_trips, table_1
 from paper_repro.weigle_feng_2001.tables import in_flight, nodes, propagation_ms
 from vegasfluid.analysis.closed_forms import drop_tail
@@ -75,6 +76,15 @@ def note_shares_of_the_buffer(evidence: Evidence) -> None:
     evidence.note(SAWTOOTH, "formulas.reno_over_vegas", (1 - fraction) / fraction)
 
 
+def note_heuristics(evidence: Evidence) -> None:
+    """Record alpha and beta of the heuristics of sections 4.1 and 4.2, as the runs use them."""
+    by_queue = [third_of(queue) for queue in QUEUES]
+    by_threshold = [less_two(low) for low in LOWS]
+    for name, pairs in {"queue": by_queue, "red": by_threshold}.items():
+        for place, parameter in enumerate(("alphas", "betas")):
+            note(evidence, **{f"{name}_{parameter}": [float(pair[place]) for pair in pairs]})
+
+
 def measure(results: Results) -> Evidence:
     """Record the results of all calculations."""
     evidence = Evidence()
@@ -92,6 +102,7 @@ def measure(results: Results) -> Evidence:
         bytes_of_7_ms=burst / 1000,
         mbps_by_interval=BITS_OF_PACKET / (100e6 / BITS_OF_PACKET) / 1e6,
     )
+    note_heuristics(evidence)
     evidence.note(KIBI, "formulas.bytes_of_7_ms", burst / 1024)
     return evidence
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paper_repro.experiment import Experiment
+from paper_repro.weigle_feng_2001.adoption import ADOPTION
 from paper_repro.weigle_feng_2001.algorithms import FIGURE_1, SECTION_2
 from paper_repro.weigle_feng_2001.figure3 import FIGURE_3
 from paper_repro.weigle_feng_2001.figure4 import FIGURE_4
@@ -32,6 +33,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     SLOW_START,
     VARIATIONS,
     MIXTURES,
+    ADOPTION,
     SEARCH,
     SECTION_5,
 )

@@ -28,6 +28,8 @@ __all__ = ["TABLES_2_AND_3", "TABLE_1", "in_flight", "propagation_ms"]
 
 NUMBERS = (1, 2, 3, 4)
 """Numbers of the networks."""
+ROUTERS = 2
+"""Router nodes of figure 2."""
 
 
 def propagation_ms(network: vf.Network) -> float:
@@ -99,6 +101,8 @@ def measure_table_1(results: Results) -> Evidence:
         evidence.note(ARITHMETIC, f"table1.{name}", row(name, besides=int(name in VARIED)))
     differing = rows_that_differ(table_1(3), table_1(4))
     evidence.note(ARITHMETIC, "table1.networks", len(NUMBERS))
+    hosts = [2 * nodes(table_1(number)) + ROUTERS for number in NUMBERS]
+    evidence.note(ARITHMETIC, "table1.total_nodes", hosts)
     evidence.note(ARITHMETIC, "table1.topologies", len(settings()))
     others = [name for name in differing if not name.endswith("_ms")]
     evidence.note(ARITHMETIC, "table1.other_differences_of_3_and_4", len(others))

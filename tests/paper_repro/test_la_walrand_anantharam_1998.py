@@ -10,6 +10,7 @@ import pytest
 import paper_repro
 from paper_repro.claims import load_paper
 from paper_repro.la_walrand_anantharam_1998.arithmetic import fair_totals
+from paper_repro.la_walrand_anantharam_1998.base_rtts import drops_after_starts, shared_cuts
 from paper_repro.la_walrand_anantharam_1998.charts import segment_times
 from paper_repro.la_walrand_anantharam_1998.congestion import levels
 from paper_repro.la_walrand_anantharam_1998.networks import (
@@ -20,8 +21,13 @@ from paper_repro.la_walrand_anantharam_1998.networks import (
     shifted,
 )
 from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
+from paper_repro.la_walrand_anantharam_1998.reported_base import (
+    AveragingVegas,
+    ReportingModified,
+    ReportingVegas,
+)
 from paper_repro.la_walrand_anantharam_1998.rerouting import detected
-from paper_repro.la_walrand_anantharam_1998.rules import detect
+from paper_repro.la_walrand_anantharam_1998.rules import MS, detect, sender
 from paper_repro.la_walrand_anantharam_1998.tables import SENT
 
 NAME = "la_walrand_anantharam_1998"
@@ -113,3 +119,43 @@ def test_a_longer_route_is_believed_after_four_groups_of_twenty(trip: float, pac
     assert count == packets
     if packets:
         assert flow.cwnd == pytest.approx(12 * trip / 100 + 1)
+
+
+def test_drops_after_starts_are_a_ratio_of_rates():
+    """One drop a second, and two a second within 5 s of a start; the ten starts cover 35 s."""
+    times = np.arange(0.0, 140.5, 0.5)
+    middles = (times[1:] + times[:-1]) / 2
+    after = (middles < 30) | ((middles > 40) & (middles < 45))
+    drops = np.r_[0.0, np.cumsum(np.where(after, 1.0, 0.5))]
+    assert drops_after_starts(times, drops) == pytest.approx(2.0)
+    assert drops_after_starts(times, np.where(times < 30, times, 30.0)) == float("inf")
+
+
+@pytest.mark.parametrize(("lag", "correlation"), [(0, 1.0), (1, -1 / 9)])
+def test_shared_cuts_are_a_correlation(lag: int, correlation: float):
+    """Two windows that halve for a tenth of the seconds, in the same or in other seconds."""
+    seconds = np.arange(100)
+    falls = [(seconds % 10 == 0), (seconds % 10 == lag)]
+    cwnd = np.array([[np.where((np.arange(10) > 4) & fall[k], 5.0, 10.0) for k in seconds]
+                     for fall in falls]).reshape(2, -1).T  # fmt: skip
+    time = 40.0 + 0.1 * np.arange(len(cwnd))
+    record = RecordedRun(time, cwnd, cwnd, 0 * time, np.zeros(2), 1.0, 0.0, 0.0)
+    assert shared_cuts(record) == pytest.approx(correlation)
+
+
+def test_an_average_of_ten_differences():
+    """Packets 91 to 100 of a connection have 1 to 10 ms of queueing: 5.5 ms on average."""
+    law = AveragingVegas()
+    flow = sender(law, base_rtt=100.0 * MS, acked_transmissions=1, round_end=10**9, cwnd=10.0)
+    for packet in range(1, 102):
+        flow.una = packet
+        law.rules.on_ack(flow, (100 + max(packet - 90, 0)) * MS, 1)
+    assert flow.backlog_delay / MS == pytest.approx(5.5)
+    assert flow.cwnd == 10.0
+
+
+@pytest.mark.parametrize("law", [ReportingVegas(dialect="ns2"), ReportingModified()])
+def test_reported_base_rtts_are_in_seconds(law):
+    flow = sender(law, base_rtt=100.0 * MS, acked_transmissions=1, round_end=10**9, una=1)
+    law.rules.on_ack(flow, 110 * MS, 1)
+    assert flow.vegas_diff == pytest.approx(0.1)

@@ -12,9 +12,9 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.claims import load_paper
-from paper_repro.weigle_feng_2001 import figure3, figure4, run, search
+from paper_repro.weigle_feng_2001 import adoption, figure4, heuristics, run, search
 from paper_repro.weigle_feng_2001.bars import against, crossover
-from paper_repro.weigle_feng_2001.counts import totals
+from paper_repro.weigle_feng_2001.counts import Totals, totals
 from paper_repro.weigle_feng_2001.networks import (
     MODELS,
     both_ways,
@@ -76,7 +76,7 @@ def test_laws_are_counted_by_the_names_of_classes():
 
 
 def test_heuristics():
-    assert [figure3.third_of(queue) for queue in (4, 7, 20, 50)] == [
+    assert [heuristics.third_of(queue) for queue in (4, 7, 20, 50)] == [
         (0, 1), (1, 2), (5, 6), (15, 16),
     ]  # fmt: skip
     assert figure4.less_two(10) == (8, 18)
@@ -171,3 +171,16 @@ def test_the_plan_has_the_papers_axes():
     assert [axis.label for axis in plan.axes] == ["network", "traffic", "alpha", "gap"]
     assert plan.points == 4 * 3 * 12 * 2
     assert DATA.stat().st_size < 300_000
+
+
+def test_goodput_by_flow_of_a_mixture():
+    """5 Vegas with 50 packets and 45 Reno with 900: 10 and 20 a flow, and 19 as a fair share."""
+    counts = dict.fromkeys(Totals._fields, 0.0) | {"acked": {"vegas": 50.0, "reno": 900.0}}
+    mixture = Totals(**counts)
+    assert adoption.flow_ratio(mixture, 5) == pytest.approx(0.5)
+    assert adoption.fair_part(mixture, 5) == pytest.approx(10 / 19)
+
+
+def test_the_longest_pause_of_each_flow():
+    delivered = np.array([[0, 0], [0, 1], [2, 2], [2, 3], [2, 4], [5, 5]])
+    assert adoption.longest_pause(np.arange(6.0), delivered) == pytest.approx([3.0, 1.0])
