@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sweep.small import ALPHA, MODEL, small_sweep
+from vegasfluid.errors import InvalidInput
 from vegasfluid.sweep import Numbers, Sweep
 
 NAMES = [ALPHA, "bottleneck.capacity_mbps", "reno.base_rtt_ms"]
@@ -62,3 +63,10 @@ def test_times_are_the_models_own_or_in_proportion():
     assert {(base.duration, base.warmup) for base in small_sweep(until=None).bases} == {(20.0, 5.0)}
     assert {(base.duration, base.warmup) for base in small_sweep(until=8.0).bases} == {(8.0, 2.0)}
     assert {base.warmup for base in small_sweep(until=8.0, warmup=1.0).bases} == {1.0}
+
+
+def test_beta_is_given_once():
+    """By beta or by the dead band; refused before any point runs."""
+    axes = [Numbers("vegas.beta_packets", [3, 6]), Numbers("vegas.dead_band_packets", [1, 2])]
+    with pytest.raises(InvalidInput, match="dead_band_packets must be left out where beta is"):
+        Sweep(MODEL, axes)

@@ -8,7 +8,7 @@ beta nor the dead band is, beta moves with alpha and the dead band keeps the mod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -165,6 +165,20 @@ def is_whole(network: Network, name: str) -> bool:
     return network.flows[parameter.owner].law.whole_thresholds
 
 
+def require_one_upper_threshold(network: Network, names: Iterable[str]) -> None:
+    """Check that parameters set beta of a class directly or by its dead band, and not by both.
+
+    Raises:
+        InvalidInput: for a class with both.
+    """
+    named = list(names)
+    parameters = [_named(network, name) for name in named if dead_band_of(network, name) is None]
+    direct = {item.owner for item in parameters if (item.part, item.field) == ("law", "beta")}
+    for name in named:
+        if dead_band_of(network, name) in direct:
+            raise InvalidInput("sweep", name, "left out where beta is swept", Words("given"))
+
+
 def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     """Copy of a network with new numbers, which are validated together.
 
@@ -189,12 +203,10 @@ def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     plain = {name: x for name, x in values.items() if dead_band_of(network, name) is None}
     parameters = {name: parameter_of(network, name) for name in plain}
     new = {(item.owner, item.field): plain[name] for name, item in parameters.items()}
+    require_one_upper_threshold(network, values)
     for owner in {**widths, **dict.fromkeys(item.owner for item in parameters.values())}:
-        if (owner, "beta") in new:
-            if owner in widths:
-                name = f"{owner}.{DEAD_BAND}"
-                raise InvalidInput("sweep", name, "left out where beta is swept", widths[owner])
-        elif owner in widths or ((owner, "alpha") in new and has_dead_band(network, owner)):
+        moves = (owner, "alpha") in new and (owner, "beta") not in new
+        if owner in widths or (moves and has_dead_band(network, owner)):
             law: Any = network.flows[owner].law
             width = widths[owner] if owner in widths else law.beta - law.alpha
             alpha: Any = new.get((owner, "alpha"), law.alpha)

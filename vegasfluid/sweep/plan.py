@@ -20,7 +20,14 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.model import Model
-from vegasfluid.sweep.axes import Axis, Choice, Numbers, is_whole, with_numbers
+from vegasfluid.sweep.axes import (
+    Axis,
+    Choice,
+    Numbers,
+    is_whole,
+    require_one_upper_threshold,
+    with_numbers,
+)
 from vegasfluid.sweep.summary import METRICS, links_of
 from vegasfluid.trajectory import ENGINES
 from vegasfluid.version import package_version
@@ -114,6 +121,9 @@ class Sweep:
                 allowed = "different from the others and from " + ", ".join(RESERVED)
                 raise InvalidInput("sweep", "the name of a dimension", allowed, label)
         models = self.bases
+        numbers = [axis.name for axis in self.axes if isinstance(axis, Numbers)]
+        for base in models:
+            require_one_upper_threshold(base.network, numbers)
         if self.tune is not None and not all(self.tune in base.network.flows for base in models):
             known = "one of " + ", ".join(models[0].network.flows)
             raise InvalidInput("sweep", "tune", known, self.tune)
