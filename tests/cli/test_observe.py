@@ -85,3 +85,17 @@ def test_before_and_after_a_change(run):
 def test_a_comparison_needs_two_measurements_and_nothing_else(run, given, message):
     file = str(DATA / "red_ss.txt")
     refused(run("observe", *(file if word == "BEFORE" else word for word in given)), message)
+
+
+def test_a_changed_setting_is_confirmed_by_a_linux_kernel(run):
+    """Reno beside Vegas with alpha 2, then 40; the kernel's counters say 0.123 and 0.937."""
+    files = [str(DATA / f"vegas_{when}_ss.txt") for when in ("before", "after")]
+    status, shown, _ = run("observe", "--before", files[0], "--after", files[1], "--json")
+    found = document(shown)
+    assert (status, found["verdict"]) == (0, "reached")
+    ratio = found["quantities"]["ratio"]
+    assert ratio["before"]["value"] == pytest.approx(0.123, rel=0.01)
+    assert ratio["after"]["value"] == pytest.approx(0.937, rel=0.01)
+    low, high = ratio["after"]["interval90"]
+    assert low < 0.937 < high
+    assert found["differences"] == []

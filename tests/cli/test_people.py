@@ -16,6 +16,7 @@ import typer
 import vegasfluid as vf
 from tests.cli.commands import SMALL
 from tests.cli.typed import command_on_path, on_a_terminal
+from tests.docs.pages import MEASUREMENTS
 from tests.paths import ROOT
 from vegasfluid import modelfile
 from vegasfluid.cli import output
@@ -177,7 +178,8 @@ def test_every_example_runs_in_its_order_in_an_empty_folder(run, tmp_path, monke
         if command in ("explore", "init"):  # until Ctrl-C, and with answers: their own tests
             continue
         if command == "observe":
-            shutil.copy(ROOT / "tests/observe/data/droptail_ss.txt", "ss.txt")
+            for name, data in MEASUREMENTS.items():
+                shutil.copy(ROOT / "tests/observe/data" / data, name)
         for example in examples:
             if "--clear-caches" in example.line:
                 monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path / "cache"))

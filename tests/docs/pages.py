@@ -58,8 +58,13 @@ DIRECTIVES = {
 TIMING = re.compile(r"^\d+(\.\d+)? s\b")
 OWN = ("network.toml", "mine.toml")
 """What pages call such a file."""
-MEASUREMENTS = ("ss.txt", "tc.txt")
-"""What pages call measurements of a reader: those of a drop-tail queue in `tests/observe/data`."""
+MEASUREMENTS = {
+    "ss.txt": "droptail_ss.txt",
+    "tc.txt": "droptail_tc.txt",
+    "before.txt": "vegas_before_ss.txt",
+    "after.txt": "vegas_after_ss.txt",
+}
+"""What pages call measurements of a reader, and the files in `tests/observe/data` that they are."""
 
 
 class Block(NamedTuple):
@@ -189,8 +194,8 @@ class Reader:
         for own in OWN:
             (folder / own).write_text(NETWORK)
         (folder / "models").symlink_to(ROOT / "models")
-        for own in MEASUREMENTS:
-            (folder / own).symlink_to(ROOT / "tests" / "observe" / "data" / f"droptail_{own}")
+        for own, data in MEASUREMENTS.items():
+            (folder / own).symlink_to(ROOT / "tests" / "observe" / "data" / data)
 
     def follow(self) -> None:
         """Go through the page."""

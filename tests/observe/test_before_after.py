@@ -53,7 +53,7 @@ def test_the_means_before_and_after_are_those_of_the_flows():
         (0.4, 0.02, 1.0, "missed"),
         (0.6, 0.02, 1.0, "missed"),
         (0.6, 0.02, 1.5, "reached"),
-        (0.475, 0.1, 1.0, "undecided"),
+        (0.46, 0.1, 1.0, "undecided"),
     ],
 )
 def test_the_verdict_follows_from_the_interval(share, noise, goal, verdict):

@@ -32,7 +32,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "observe": (
         _example("observe ss.txt", "What ss tells about the network, with intervals."),
         _example("observe ss.txt --out network.toml", "Also write a model file with ranges."),
-        _example("observe --before ss.txt --after new.txt", "Did a change reach its goal?"),
+        _example("observe --before before.txt --after after.txt", "Did a change reach its goal?"),
     ),
     "check": (_example("check mine.toml", "Validate the file and show what it means."),),
     "recommend": (
