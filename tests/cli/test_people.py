@@ -302,6 +302,11 @@ def test_quiet_prints_the_result_without_commands_to_go_on_with(run):
 @pytest.mark.parametrize("quiet", [False, True])
 def test_progress_is_shown_on_a_terminal_but_not_with_quiet(monkeypatch, capsys, quiet):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with output.quiet() if quiet else nullcontext(), output.progress("observe") as report:
-        report("reading")
-    assert ("observe" in capsys.readouterr().err) is not quiet
+    with output.quiet() if quiet else nullcontext():
+        with output.progress("recommend", output.COMPILING):
+            pass
+        with output.progress("observe") as report:
+            report("reading")
+    shown = capsys.readouterr().err
+    assert ("recommend: compiling the simulators" in shown) is not quiet
+    assert ("observe" in shown) is not quiet

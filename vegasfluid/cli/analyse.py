@@ -14,7 +14,7 @@ from vegasfluid.analysis.report import AnalysedEquilibrium, Analysis, NearestAlp
 from vegasfluid.analysis.simulation_checks import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import show_tries, show_written
-from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.output import COMPILING, console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import Unsupported
 from vegasfluid.quantities import mbps
@@ -52,7 +52,7 @@ def run(
     check_target("analyse", "--certificate", certificate, (".json",), model=name, force=force)
     model = modelfile.read_model(name)
     keep_compiled_equations()
-    with progress("analyse") as report:
+    with progress("analyse", COMPILING) as report:
         analysis = analyse(model.network, tune, 1.0 if ratio is None else ratio, tell=report)
     if certificate is not None:
         if analysis.certificate is None:

@@ -19,6 +19,7 @@ from vegasfluid.errors import printable
 from vegasfluid.json_values import json_value
 
 __all__ = [
+    "COMPILING",
     "ProgressReport",
     "console",
     "is_quiet",
@@ -29,6 +30,8 @@ __all__ = [
     "table",
 ]
 
+COMPILING = "compiling the simulators (the first time for this kind of network)"
+"""What a command does before its first result, unless compiled code was kept from another run."""
 RESULTS_ONLY: ContextVar[bool] = ContextVar("RESULTS_ONLY", default=False)
 """Whether only results are printed (--quiet)."""
 
@@ -113,10 +116,13 @@ def is_quiet() -> bool:
 
 
 @contextmanager
-def progress(task: str) -> Iterator[ProgressReport]:
-    """Context whose value shows a message behind `task` on the terminal; silent elsewhere."""
+def progress(task: str, first: str = "") -> Iterator[ProgressReport]:
+    """Context whose value shows a message behind `task` on the terminal; silent elsewhere.
+
+    `first` is the message until then, such as `COMPILING`.
+    """
     if is_quiet() or not sys.stderr.isatty():
         yield lambda message: None
         return
-    with SafeConsole(stderr=True).status(task) as status:
+    with SafeConsole(stderr=True).status(f"{task}: {first}" if first else task) as status:
         yield lambda message: status.update(f"{task}: {message}")

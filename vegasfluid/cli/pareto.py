@@ -8,7 +8,7 @@ from typing import Any
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import show_written
-from vegasfluid.cli.output import console, plain, print_json, progress, table
+from vegasfluid.cli.output import COMPILING, console, plain, print_json, progress, table
 from vegasfluid.cli.request import single_class
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import Unsupported
@@ -54,7 +54,7 @@ def run(
     request["tune"] = single_class(request["tune"], "with --pareto")
     check_target("recommend", "--plot", plot, PICTURES, model=name, force=force)
     keep_compiled_equations()
-    with progress("recommend") as report:
+    with progress("recommend", COMPILING) as report:
         times = {"until": model.duration, "warmup": model.warmup}
         front = pareto_front(model.network, **times, **request, report=report)
     if plot is not None:

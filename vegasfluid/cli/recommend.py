@@ -13,7 +13,7 @@ from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.last_recommendation import keep
 from vegasfluid.cli.measured_rows import add_measured_rows, show_caveats
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries, show_written
-from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.output import COMPILING, console, print_json, progress, table
 from vegasfluid.cli.request import single_class
 from vegasfluid.cli.robustness import recommend_over_ranges, show_robustness
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
@@ -83,7 +83,7 @@ def run(
     solve, request = solver_and_request(model, request, explain_result)
     keep_compiled_equations()
     trial = {"until": model.duration, "warmup": model.warmup, "runs": runs, "seed": seed}
-    with progress("recommend") as report:
+    with progress("recommend", COMPILING) as report:
         result = solve(**request, **trial, report=report)
         parts = parts_of(result)
         why = {}

@@ -11,7 +11,7 @@ import xarray as xr
 from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
 from vegasfluid.cli.next_steps import show_written
-from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.output import COMPILING, console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.disagreement import compare, run_means
 from vegasfluid.errors import printable
@@ -95,7 +95,7 @@ def simulate_timed(
     The document has means after the warm-up, assumptions, warnings and the wall time (s).
     """
     begin = time.perf_counter()
-    with progress(f"simulate ({engine})"):
+    with progress(f"simulate ({engine})", COMPILING):
         trajectory = simulate_model(model, engine, assumptions, seed)
     seconds = time.perf_counter() - begin
     trajectory.attrs |= {"model": printable(name), "title": printable(model.title, keep="\n")}
