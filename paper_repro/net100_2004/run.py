@@ -9,8 +9,15 @@ from paper_repro.net100_2004.alone import FIRST_GRAPH
 from paper_repro.net100_2004.arithmetic import ARITHMETICS
 from paper_repro.net100_2004.background import SECOND_GRAPH
 from paper_repro.net100_2004.competition_and_recovery import COMPETITION
+from paper_repro.net100_2004.switching import SWITCHING
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: Sequence[Experiment] = (*ARITHMETICS, *FIRST_GRAPH, *SECOND_GRAPH, *COMPETITION)
+EXPERIMENTS: Sequence[Experiment] = (
+    *ARITHMETICS,
+    *FIRST_GRAPH,
+    *SECOND_GRAPH,
+    *COMPETITION,
+    *SWITCHING,
+)
 """The experiments of this page."""

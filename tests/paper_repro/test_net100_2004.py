@@ -9,7 +9,7 @@ import pytest
 
 from paper_repro.__main__ import FOLDER
 from paper_repro.claims import load_paper
-from paper_repro.net100_2004 import coarse_clock
+from paper_repro.net100_2004 import coarse_clock, switching
 from paper_repro.net100_2004.coarse_clock import CoarseVegas
 from paper_repro.net100_2004.path import (
     BUFFER,
@@ -69,3 +69,16 @@ def test_the_coarse_clock_reads_both_times_in_ticks_and_leaves_the_record(monkey
     law = CoarseVegas(alpha=6, beta=8, dialect="linux")
     assert law.rules.on_ack is coarse_clock.on_ack
     assert law.rules.on_timeout is vegas(6, 8).rules.on_timeout
+
+
+def test_vegas_is_off_until_the_switch(monkeypatch):
+    calls = []
+    monkeypatch.setattr(switching, "as_reno", lambda flow, acked: calls.append("reno"))
+    monkeypatch.setattr(
+        switching, "increase_linux_window", lambda flow, now, acked: calls.append("vegas")
+    )
+    flow = SimpleNamespace(base_rtt=1.0, next_seq=7)
+    switching.grow_by_time(flow, switching.SWITCH - 1, 1)
+    assert (flow.base_rtt, flow.round_end) == (switching.NO_SAMPLE, 7)
+    switching.grow_by_time(flow, switching.SWITCH, 1)
+    assert calls == ["reno", "vegas"]
