@@ -69,6 +69,7 @@ def measure(results: Results) -> Evidence:
         evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
     evidence.note(LINUX, "arithmetic.kernel_cut", kernel_cut())
     near, far = Environment(0.1), Environment(0.2)
+    evidence.note(ARITHMETIC, "arithmetic.in_transit", [near.product, far.product])
     one_way = Environment(0.2, ways=2)
     evidence.note(ARITHMETIC, "arithmetic.products", far.product / near.product)
     windows = {

@@ -120,6 +120,7 @@ def measure(results: Results) -> Evidence:
             note_cubic(evidence, source, results[f"{prefix}cubic"], reno)
         note_vegas(evidence, source, results[f"{prefix}vegas"], reno, environment)
     note_long(evidence, PACKETS, results["long reno"])
+    note_causes(evidence, results)
     for prefix in (UNDONE, ONE_WAY):
         note_long(evidence, packets(prefix), results[f"long {prefix}reno"])
     record = results["long reno"][0]
@@ -128,6 +129,21 @@ def measure(results: Results) -> Evidence:
     evidence.note(probed, "jitter_100.rises", threshold_rise(record, record.probed()))
     note_kernel(evidence)
     return evidence
+
+
+def note_causes(evidence: Evidence, results: Results) -> None:
+    """Record Vegas's decisions without reordering, its time to the maximum, and Reno's cause."""
+    rounds = BRIEF / HERE.round_trip
+    decided = [record.decided[-1] / rounds for record in results[f"{IN_ORDER}vegas"]]
+    evidence.note_mean(PACKETS, "jitter_100.decides_in_order", decided)
+    reaches = [record.reaches(FULL) for record in results["long vegas"]]
+    evidence.note_mean(PACKETS, "jitter_100.vegas_reaches", reaches)
+    records = results["reno"]
+    thresholds = [float(np.interp(EARLY, c.times, c.ssthresh)) for c in records]
+    rates = [record.throughput() for record in records]
+    correlation = float(np.corrcoef(thresholds, rates)[0, 1])
+    evidence.note(PACKETS, "jitter_100.threshold_and_rate", correlation)
+    evidence.note(LINUX, "jitter_100.decides_in_order", kernel("in_order", "vegas", "vegas_on"))
 
 
 def note_kernel(evidence: Evidence) -> None:

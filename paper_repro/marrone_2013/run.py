@@ -11,6 +11,7 @@ from paper_repro.marrone_2013.jitter_100 import FIGURES_8_TO_13
 from paper_repro.marrone_2013.jitter_200 import FIGURES_24_TO_28
 from paper_repro.marrone_2013.no_jitter_100 import FIGURES_2_TO_7
 from paper_repro.marrone_2013.no_jitter_200 import FIGURES_14_TO_23
+from paper_repro.marrone_2013.others import OPEN_QUESTIONS
 from paper_repro.marrone_2013.section2_cubic import SECTION_2_2
 from paper_repro.marrone_2013.section2_reno import SECTION_2_1
 from paper_repro.marrone_2013.section2_vegas import SECTION_2_3
@@ -27,5 +28,6 @@ EXPERIMENTS: Sequence[Experiment] = (
     *FIGURES_14_TO_23,
     *FIGURES_24_TO_28,
     *SECTION_5,
+    *OPEN_QUESTIONS,
 )
 """The experiments of this paper, in its order."""

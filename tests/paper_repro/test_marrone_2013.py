@@ -20,6 +20,7 @@ from paper_repro.marrone_2013.environment import (
     Environment,
 )
 from paper_repro.marrone_2013.linux import kernel
+from paper_repro.marrone_2013.others import against, bsd_timeout
 from paper_repro.marrone_2013.recorded_flow import RecordedFlow
 from paper_repro.marrone_2013.without_undo import (
     CubicWithoutUndo,
@@ -171,3 +172,15 @@ def test_the_papers_own_congestion_controls_compile_and_share_a_link():
     assert (delivered > 100).all()
     assert 0.9 * vf.mbps(10) < delivered.sum() / 10 < vf.mbps(10)
     assert run["dropped"].values[-1].sum() > 10
+
+
+@pytest.mark.parametrize(("rtt", "least", "most"), [(0.1, 1.0, 1.0), (2.0, 2.0, 2.5)])
+def test_bsds_timeout_is_at_least_two_ticks(rtt, least, most):
+    """RTTs of whole ticks have no deviation after many samples: 2.0 s, or one more tick."""
+    assert least <= bsd_timeout(rtt) <= most
+
+
+def test_competitors_share_one_path():
+    network = against(("reno", "vegas")).network
+    assert set(network.flows) == {"reno", "vegas"}
+    assert network.links == Environment(0.1, 0.0, ENLARGED_WINDOW).network("reno").links
