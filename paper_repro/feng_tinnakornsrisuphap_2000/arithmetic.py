@@ -14,6 +14,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     PROPOSED,
     SWITCH_BUFFER,
     Topology,
+    law_named,
     theoretical_cov,
 )
 
@@ -59,6 +60,12 @@ def offered_mbps(topology: Topology, clients: int) -> float:
     return outside_mbps() + clients * client_mbps(topology)
 
 
+def vegas_parameters() -> list[float]:
+    """Return alpha, beta and gamma of the clients' Vegas, packets."""
+    law = law_named("vegas")
+    return [float(getattr(law, name)) for name in ("alpha", "beta", "gamma")]
+
+
 def hosts(topology: Topology) -> float:
     """Return the smallest number of clients whose load exceeds what outside sources leave."""
     return math.ceil((topology.wan_mbps - outside_mbps()) / client_mbps(topology))
@@ -88,6 +95,8 @@ def table_numbers() -> Mapping[str, float | list[float]]:
         "on_off_mbps_current": on_off_mean("current"),
         "on_off_mbps_proposed": on_off_mean("proposed"),
         "outside_mbps": outside_mbps(),
+        "vegas_parameters": vegas_parameters(),
+        "advertised_windows": [float(topology.max_window) for topology in topologies],
         "buffer_over_bandwidth_delay": [
             topology.router_buffer / topology.bandwidth_delay for topology in topologies
         ],

@@ -21,8 +21,8 @@ from vegasfluid.congestion.base import CongestionControl
 
 __all__ = [
     "ACK_BYTES", "CURRENT", "DURATION", "MEASURED_ROUND_TRIP", "PACKET_BYTES", "PROPOSED",
-    "ROUTERS", "SITES", "SWITCH_PORTS", "Setting", "Topology", "law_named", "network_of",
-    "theoretical_cov",
+    "ROUTERS", "SITES", "SWITCH_BUFFER", "SWITCH_PORTS", "Setting", "Topology",
+    "law_named", "network_of", "theoretical_cov",
 ]  # fmt: skip
 
 PACKET_BYTES = 1500

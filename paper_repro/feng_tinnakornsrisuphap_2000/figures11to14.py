@@ -14,12 +14,13 @@ from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     DURATION,
     PROPOSED,
+    SWITCH_BUFFER,
     Setting,
     network_of,
 )
 from paper_repro.style import COLOURS, label, panels
 
-__all__ = ["FIGURES11TO14", "Windows", "pauses", "shared_cuts"]
+__all__ = ["FIGURES11TO14", "Windows", "near_best", "pauses", "shared_cuts"]
 
 NAME = "figures11to14"
 FIGURES = {11: ("reno", 35), 12: ("vegas", 35), 13: ("reno", 60), 14: ("vegas", 60)}
@@ -30,6 +31,8 @@ PER_BIN = 5
 """Samples in a bin of 0.5 s; cuts in one bin count as simultaneous."""
 CUT = 0.7
 """Fraction of the previous sample below which a window counts as cut."""
+NEAR = 0.5
+"""Largest relative distance of a window that counts as near the optimal one."""
 PAUSE = 2.0
 """Length of a pause, s: "without transmitting anything for more than two seconds"."""
 WIDTHS = (2.4, 1.5, 0.7)
@@ -112,6 +115,13 @@ def fluctuation(windows: Windows) -> float:
     return float(np.mean(windows.cwnd.std(0) / windows.cwnd.mean(0)))
 
 
+def near_best(windows: Windows) -> float:
+    """Return the fraction of the samples in which a window is within half of the optimal one."""
+    clients = windows.cwnd.shape[1]
+    best = (PROPOSED.bandwidth_delay + SWITCH_BUFFER) / clients
+    return float((abs(windows.cwnd / best - 1) < NEAR).mean())
+
+
 def jobs() -> Mapping[str, Job]:
     """Return the runs by figure; Reno has three seeds, as the sessions decide its first losses."""
     return {
@@ -134,6 +144,7 @@ def numbers_of(windows: Windows) -> Mapping[str, float]:
         "timeouts_without_progress": most_timeouts(windows),
         "shared_cuts": shared_cuts(windows),
         "fluctuation": fluctuation(windows),
+        "near_best": near_best(windows),
     }
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import xarray as xr
 from matplotlib.figure import Figure
 
-from paper_repro.experiment import FLUID, Evidence, Experiment, Job, Results
+from paper_repro.experiment import FLUID, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.feng_tinnakornsrisuphap_2000.drawing import (
     CLIENTS,
     draw_cov,
@@ -27,7 +27,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import note_ns2
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import is_client, total
-from paper_repro.feng_tinnakornsrisuphap_2000.sweep import Sweep
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Sweep
 from paper_repro.style import PAPER_MARK, label, panels
 
 __all__ = ["FIGURES4TO7", "SWEEP"]
@@ -93,6 +93,16 @@ def note_below_20(found: Found, source: str) -> None:
     found.note("reno_loss_below_20", reno.each(lambda run: run.loss, *few).mean(0), source)
 
 
+def note_hurst_range(found: Found) -> None:
+    """Record the smallest and largest Hurst parameter, means over the seeds."""
+    estimates = [
+        value
+        for law in LAWS
+        for value in found.curve(law).mean(lambda run: run.hurst[METHOD]).tolist()
+    ]
+    found.evidence.note(PACKETS, f"{NAME}.hurst_range", [min(estimates), max(estimates)])
+
+
 def measure(results: Results) -> Evidence:
     """Record what the runs show."""
     found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
@@ -104,6 +114,9 @@ def measure(results: Results) -> Evidence:
     last = max(reno.clients)
     found.note("reno_switch_drops_60", reno.each(lambda run: run.switch_drops, last)[0])
     found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0])
+    outside = reno.each(lambda run: run.outside_share, 12)[0] * CURRENT.wan_mbps
+    found.note("outside_mbps_12", outside)
+    note_hurst_range(found)
     found.note("port_use_12", reno.each(lambda run: run.port_use, 12)[0])
     note_ns2(found.evidence, NAME, CURRENT)
     note_fluid(found.evidence, results)

@@ -6,8 +6,10 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import vegasfluid as vf
+from paper_repro.feng_tinnakornsrisuphap_2000.adaptation import start_up
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     CURRENT,
     PROPOSED,
@@ -18,11 +20,13 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
     Windows,
+    near_best,
     pauses,
     shared_cuts,
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import saturation
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import RUNS, ns2_rows
+from paper_repro.feng_tinnakornsrisuphap_2000.other_sources import clients_with, on_off
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import Curve
 
@@ -124,3 +128,31 @@ def test_simultaneous_cuts_are_distinguished_from_others():
     apart = np.stack([cutting(3, 23), cutting(14, 34)], 1)
     assert shared_cuts(windows(together, sent, sent)) == pytest.approx(1)
     assert shared_cuts(windows(apart, sent, sent)) < 0
+
+
+def test_a_slow_start_ends_and_half_of_the_capacity_returns():
+    """Losses at 2 s, nothing from 2 to 5 s, 60 of 100 packets/s from then on."""
+    times = np.arange(0.0, 20.05, 0.1)
+    delivered = np.where(times < 2, 50 * times, 100 + 60 * np.maximum(times - 5, 0))
+    counters = {"dropped": np.where(times >= 2, 30.0, 0.0), "delivered": delivered}
+    data = {name: (("time", "flow_class"), values[:, None]) for name, values in counters.items()}
+    run = xr.Dataset(data | {"capacity": ("link", [100.0])}, coords={"time": times})
+    record = start_up(run)
+    assert record.lost == 30.0
+    assert record.seconds == pytest.approx(3 + 50 / 60, abs=0.11)
+
+
+def test_windows_near_the_optimal_one():
+    """Two clients share 2315 packets of buffer and 238 in flight: 1277 each."""
+    cwnd = np.array([[1277.0, 700.0], [600.0, 1900.0]])
+    zeros = np.zeros_like(cwnd)
+    assert near_best(Windows(np.arange(2.0), cwnd, zeros, zeros, zeros)) == pytest.approx(0.75)
+
+
+def test_only_clients_get_another_source():
+    traffic = on_off("current")
+    network = clients_with(network_of(Setting(CURRENT, "reno", 3)), traffic=traffic)
+    sources = {name: type(flows.traffic) for name, flows in network.flows.items()}
+    assert sources["lanl"] == sources["snl"] == vf.OnOff
+    assert sources["outside_snl"] == sources["outside_lanl"] == vf.Sessions
+    assert (traffic.on, traffic.off) == pytest.approx((0.003, 0.097))
