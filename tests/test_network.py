@@ -77,7 +77,7 @@ def test_a_single_link_has_a_name() -> None:
     assert list(Network(LINK, {"reno": RENO}).links) == ["bottleneck"]
     assert Network(LINK, {"reno": RENO}).link is LINK
     two = Network({"a": LINK, "b": LINK}, {"reno": dataclasses.replace(RENO, path=("a", "b"))})
-    with pytest.raises(InvalidInput, match="links must be one link here, but is 2 links"):
+    with pytest.raises(InvalidInput, match="links must be a single link, but is 2 links"):
         _ = two.link
 
 

@@ -252,7 +252,9 @@ def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.
         InvalidInput: for a run without bins, or a link that the network does not have.
     """
     if "arrivals" not in data:
-        raise InvalidInput("metrics", "run", "simulated with bin_width", Words("without bins"))
+        raise InvalidInput(
+            "metrics", "run", "simulated with bin_width", Words("simulated without it")
+        )
     links = [str(name) for name in data["link"].values]
     chosen = links[0] if link is None and len(links) == 1 else link
     if chosen not in links:

@@ -97,7 +97,7 @@ def test_an_input_that_ends_is_one_line(run, tmp_path, monkeypatch):
     status, out, err = run("init", "--out", str(tmp_path / "a.toml"))
     assert (status, out) == (2, "")
     assert err.endswith(
-        "vegasfluid: init: rtt must be answered, but is not: the input has ended.\n"
+        "vegasfluid: init: rtt must be given, but is missing at the end of the input.\n"
     )
     assert not (tmp_path / "a.toml").exists()
     refused(run("init", "--out", str(tmp_path / "no" / "a.toml")), "in an existing folder")

@@ -41,4 +41,4 @@ def test_places_that_cannot_be(run, tmp_path):
     (tmp_path / "file").write_text("")
     refused(run("notebooks", "--out", str(tmp_path / "file")), "must be a folder")
     (tmp_path / min(NOTEBOOKS)).mkdir()
-    refused(run("notebooks", "--out", str(tmp_path)), "without such a folder")
+    refused(run("notebooks", "--out", str(tmp_path)), "are not those of folders")

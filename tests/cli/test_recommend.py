@@ -128,7 +128,7 @@ def test_what_any_number_needs(run, tmp_path):
     """The goal needs a bound, and the theory of alpha does not apply."""
     path = written(tmp_path, WITHOUT_VEGAS)
     refused(run("recommend", path, *ANY), "--min-utilisation must be given with the goal delay")
-    refused(run("recommend", path, *ANY, *BUSY, "--explain"), "--explain where numbers are tuned")
+    refused(run("recommend", path, *ANY, *BUSY, "--explain"), "--explain with named parameters")
     refused(
         run("recommend", path, *ANY, *BUSY, "--pareto"),
         "objective must be fairness among all flows",

@@ -158,11 +158,16 @@ def test_notes_say_what_linux_hosts_do_otherwise():
     given = network(delayed_ack=0.1)
     slow = replace(given, flows={**given.flows, "old": replace(given.flows["reno"], law=vf.Reno())})
     notes = export_model(Model(slow, duration=20), "netns").notes
-    assert "Linux delays ACKs by 40 ms or more as it adapts, the model's vegas by 100 ms." in notes
+    assert (
+        "Linux delays ACKs adaptively, by 40 ms or more; in the model, vegas delays them by 100 ms."
+        in notes
+    )
     assert not any("the model's reno" in note for note in notes)
     given = network(host="textbook", law=vf.Reno(recovery="newreno"))
     (note,) = (note for note in export_model(Model(given, duration=20), "netns").notes[1:])
-    assert note == "Linux recovers from losses by SACK, the model's vegas otherwise (newreno)."
+    assert note == (
+        "Linux recovers from losses with SACK; in the model, vegas has the recovery newreno."
+    )
 
 
 def test_several_links_are_a_chain_of_routers():
@@ -225,7 +230,7 @@ def test_hosts_that_linux_has_not_are_refused(change, message):
         (vf.VegasRerouting(), "law must be one that Linux has"),
         (vf.Cubic(C=0.5), "law.C must be 0.4 for Linux"),
         (vf.Scalable(decrease=0.25), "law.decrease must be 0.125 for Linux"),
-        (vf.Vegas(7, 9, 1, dialect="linux"), "one setting for the whole kernel"),
+        (vf.Vegas(7, 9, 1, dialect="linux"), "one alpha, beta and gamma"),
     ],
 )
 def test_congestion_controls_that_linux_has_not_are_refused(law, message):

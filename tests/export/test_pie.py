@@ -25,8 +25,8 @@ def test_tc_gets_sixteenths_and_the_rest_is_noted(name: str) -> None:
     assert "pie limit 100 target 30000us tupdate 16000us alpha 5 beta 32 ecn\n" in text
     assert [note.split()[0] for note in given.notes if "PIE" in note] == ["Linux's"]
     if name == "linux":
-        assert "# alpha: asked 0.3 per s, tc gives 0.3125 (whole parts of 1/16)." in text
-        assert "# beta: asked 3 per s, tc gives 2 (whole parts of 1/16)." in text
+        assert "# alpha: 0.3 per s in the model, 0.3125 in tc (multiples of 1/16)." in text
+        assert "# beta: 3 per s in the model, 2 in tc (multiples of 1/16)." in text
 
 
 def test_what_linux_has_no_option_for_is_noted() -> None:

@@ -87,9 +87,9 @@ def test_linux_writes_red_with_its_rounding():
     assert line.endswith("probability 0.1 bandwidth 10000000bit")
     burst = int(re.search(r"burst (\d+)", line)[1])
     assert weight_log(30000, burst, 1500) == 9
-    assert "weight: asked 0.002, tc gives 0.001953 (2^-9, from min" in text
+    assert "weight: 0.002 in the model, 0.001953 in tc (2^-9, from min" in text
     threshold = 4772 * 90000 / 2**32
-    assert f"probability: asked 0.1, Linux gives {threshold:.4g} (0.08583 before 3.3" in text
+    assert f"probability: 0.1 in the model, {threshold:.4g} in Linux (0.08583 before 3.3" in text
 
 
 def test_large_thresholds_leave_little_of_the_weight():
@@ -152,7 +152,7 @@ def test_freebsd_counts_the_backlog_as_the_textbook_rounded_down():
     }
     text = exports.files["tune.sh"]
     assert text.index("vegas.alpha=1") < text.index("vegas.beta=") < text.index('alpha="$1"')
-    assert "delay: asked 4.7 ms, dummynet gives 5 ms" in " ".join(text.split("\n    # "))
+    assert "delay: 4.7 ms in the model, 5 ms in dummynet" in " ".join(text.split("\n    # "))
     lines = exports.files["sysctl.conf"].splitlines()[-3:]
     assert [line.partition("=")[2] for line in lines] == ["2", "2", "vegas"]
 

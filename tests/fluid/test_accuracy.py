@@ -68,7 +68,7 @@ def test_a_run_carries_its_estimate():
 
 def test_a_tolerance_that_cannot_be_met_is_reported_as_missed():
     assert (
-        "is not met: for the solver's steps goodput may be off by"
+        "is not met: due to the solver's steps, goodput may be off by"
         in run(until=12.0, tolerance=1e-13).attrs["warnings"]
     )
 

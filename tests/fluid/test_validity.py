@@ -57,7 +57,7 @@ def test_a_valid_model_has_no_warnings():
         ({"error": (0.02, 0.0, 0.0)}, "the tolerance of 1 % is not met"),
         (
             {"jitter": 0.01, "jitter_reorders": True},
-            "vegas: packets overtake each other",
+            "vegas: jitter reorders its packets",
         ),
     ],
 )

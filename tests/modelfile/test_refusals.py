@@ -316,7 +316,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_name_that_no_file_has() -> None:
-    assert refusal_of_file("a\0b") == r"a\x00b: must be a file name, but holds a NUL character"
+    assert refusal_of_file("a\0b") == r"a\x00b: must be a file name, but contains a NUL character"
     assert refusal_of_file("x" * 5000).endswith("is not: file name too long")
 
 

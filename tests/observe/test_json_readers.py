@@ -68,7 +68,7 @@ def test_a_report_as_a_stream_and_one_that_was_cut_have_the_same_samples(tmp_pat
     assert streamed.sent_bytes.tolist() == whole.sent_bytes.tolist()
     cut = read(written(tmp_path, IPERF3[: IPERF3.index("147696") + 3]))
     assert cut.flows[0].sent_bytes.tolist() == [0.0, 1_000_000.0]
-    assert cut.notes[0].endswith("the report is cut: read up to its last complete interval.")
+    assert cut.notes[0].endswith("the report is incomplete; its complete intervals were read.")
 
 
 def test_queues_over_time(tmp_path):

@@ -130,5 +130,5 @@ def test_a_capture_that_was_cut_is_read_up_to_there(tmp_path):
     file = tmp_path / "cut.pcap"
     file.write_bytes(pcap(transfer(0.0005, RTT))[:-50])
     measurement = read(file)
-    assert measurement.notes == (f"{file}: the capture is cut in packet 19.",)
+    assert measurement.notes == (f"{file}: the capture ends within packet 19.",)
     assert measurement.flows[0].delivered_bytes[-1] == 12 * SIZE

@@ -123,7 +123,7 @@ def test_names_of_dimensions_are_not_taken_twice(label):
         ({"engine": "ns2"}, "one of fluid, density, packets"),
         ({"seeds": ()}, "one or more, all different"),
         ({"seeds": (1, 1)}, "one or more, all different"),
-        ({"engine": "fluid"}, "one for this engine"),
+        ({"engine": "fluid"}, "one seed for this engine"),
         ({"tune": "cubic"}, "one of reno, vegas"),
         ({"axes": []}, "one or more"),
         ({"warmup": 3.0}, "warmup must be below"),

@@ -154,7 +154,7 @@ def test_more_invalid_input(model, tmp_path, capsys):
     assert run_app([*fluid, "--workers", "2"]) == 2
     assert "--workers with fluid is not supported" in capsys.readouterr().err
     assert run_app([*fluid, "--seeds", "2"]) == 2
-    assert "one for this engine" in capsys.readouterr().err
+    assert "one seed for this engine" in capsys.readouterr().err
 
 
 def test_with_yes_more_points_are_allowed(model, capsys):

@@ -254,7 +254,7 @@ def test_what_is_missing_is_said_before_anything_runs() -> None:
         vf.recommend(given, [name], objective=ShareRatio(1.0, "tcp"))
     with pytest.raises(vf.InvalidInput, match="red to be tuned"):
         vf.recommend(given, tune_queue=True, objective=JainIndex())
-    with pytest.raises(vf.Unsupported, match="tune_gamma beside numbers"):
+    with pytest.raises(vf.Unsupported, match="tune_gamma with named parameters"):
         vf.recommend(given, [name], objective=JainIndex(), tune_gamma=True)
     with pytest.raises(vf.InvalidInput, match="where there is no Vegas class"):
         vf.recommend(given, [], objective=SmallestDelay(), constraints=BUSY)

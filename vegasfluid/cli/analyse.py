@@ -355,7 +355,7 @@ def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
     """Sentence on stability after `label`: rightmost root (1/s), gain and delay margin (ms)."""
     verdict = place.stability
     if place.equilibrium.upper is not None:
-        return f"{label}every backlog between alpha and beta is an equilibrium; none is left."
+        return f"{label}every backlog between alpha and beta is an equilibrium: flows stay there."
     if verdict is None:
         return f"{label}stability unknown: {place.stability_missing}"
     return f"{label}{verdict.text}"

@@ -12,7 +12,7 @@ __all__ = ["Assumptions", "assumptions_from_options"]
 
 DEFAULT_LOSS_PROCESS = "iid"
 """Loss process of the fluid models if none is given: independent losses."""
-FLUID_ONLY = "the packet simulator computes what --engine fluid and density assume"
+FLUID_ONLY = "it is for the engines fluid and density"
 """Reason why options for assumptions need a fluid engine."""
 
 

@@ -46,9 +46,9 @@ def run(
     Raises:
         InvalidInput: without one of the two, with `others`, or for files that cannot be read.
     """
-    for option, given in (("--before", before), ("--after", after)):
+    for option, other, given in (("--before", "--after", before), ("--after", "--before", after)):
         if not given:
-            raise InvalidInput("observe", option, "given with the other", Words("missing"))
+            raise InvalidInput("observe", option, f"given with {other}", Words("missing"))
     for option, given in others.items():
         if given:
             raise InvalidInput("observe", option, "left out with --before and --after", str(given))

@@ -30,7 +30,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         _example("models weigle_feng_network2 --out mine.toml", "Start a model of your own."),
     ),
     "observe": (
-        _example("observe ss.txt", "What ss tells about the network, with intervals."),
+        _example("observe ss.txt", "Estimate the network from ss, with intervals."),
         _example("observe ss.txt --out network.toml", "Also write a model file with ranges."),
         _example("observe --before before.txt --after after.txt", "Did a change reach its goal?"),
     ),

@@ -123,7 +123,8 @@ def valid_answer(question: Question, before: Answers) -> str:
         print(f"{question.text} [{default}]: ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         if not line:
-            raise InvalidInput("init", question.name, "answered", Words("not: the input has ended"))
+            given = Words("missing at the end of the input")
+            raise InvalidInput("init", question.name, "given", given)
         answer = line.strip() or default
         refusal = refused({**before, question.name: answer})
         if refusal is None:

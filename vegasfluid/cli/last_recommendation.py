@@ -71,8 +71,8 @@ def last() -> Kept:
         kept = json.loads((usable / FILE).read_text(encoding="utf-8"))
         return Kept(str(kept["command"]), str(kept["model"]), list(map(str, kept["systems"])))
     except (OSError, ValueError, KeyError, TypeError):
-        allowed = "given after a recommendation, whatever its model was"
-        raise InvalidInput("recommend", "--last", allowed, Words("the first one")) from None
+        allowed = "given after a first recommendation"
+        raise InvalidInput("recommend", "--last", allowed, Words("given before it")) from None
 
 
 def write_last(context: typer.Context, out: Path | None, *, force: bool, as_json: bool) -> None:
@@ -96,7 +96,7 @@ def write_last(context: typer.Context, out: Path | None, *, force: bool, as_json
             reason = "it writes the last recommendation as it is"
             raise Unsupported("recommend", f"--last with {given}", reason)
     if out is None:
-        raise InvalidInput("recommend", "--last", "given with --out FILE", Words("without it"))
+        raise InvalidInput("recommend", "--last", "given with --out FILE", Words("given alone"))
     check_target("recommend", "--out", out, (".toml",), force=force)
     kept = last()
     write_text(out, kept.model)

@@ -159,7 +159,7 @@ def observe(
         opts.option(
             panel=opts.COMPARED,
             metavar="R",
-            help="Goodput of a Vegas flow / another flow that was to be reached.",
+            help="Goal of the change: goodput of a Vegas flow / another flow.",
         ),
     ] = 1.0,
     as_json: opts.AsJson = False,

@@ -51,7 +51,8 @@ def copy(out: Path, force: bool) -> list[Path]:
     targets = [out / path.name for path in sources]
     for source, target in zip(sources, targets, strict=True):
         if target.is_dir():
-            raise InvalidInput("notebooks", "--out", "a folder without such a folder", str(target))
+            allowed = "a folder in which the names of the notebooks are not those of folders"
+            raise InvalidInput("notebooks", "--out", allowed, str(target))
         changed = target.exists() and target.read_bytes() != source.read_bytes()
         if changed and not force:
             allowed = "a folder without changed notebooks (--force replaces them)"

@@ -151,7 +151,7 @@ Quiet = Annotated[
         "--quiet",
         "-q",
         panel=GENERAL,
-        help="Print the result only: no progress, and no commands to go on with.",
+        help="Print the result only, without progress and next steps.",
         callback=be_quiet,
     ),
 ]
@@ -189,8 +189,8 @@ Tune = Annotated[
     option(
         panel=TUNED,
         metavar="NAME",
-        help="Vegas class to tune (default: all), or any number: OWNER.PARAMETER with or without "
-        "a range =LOW:HIGH, such as bottleneck.buffer_packets=10:200; may be repeated.",
+        help="Vegas class to tune (default: all), or any parameter: OWNER.PARAMETER, or with a "
+        "range OWNER.PARAMETER=LOW:HIGH, as bottleneck.buffer_packets=10:200; may be repeated.",
         autocompletion=completion.vegas_classes,
     ),
 ]
@@ -326,7 +326,10 @@ Chunk = Annotated[
     int | None, option(panel=WORK, metavar="N", help="Runs computed and saved together.", min=1)
 ]
 Fine = Annotated[
-    bool, option("--fine", panel=WORK, help="Fluid: use the short steps of simulate throughout.")
+    bool,
+    option(
+        "--fine", panel=WORK, help="Fluid: use the short time steps of simulate for all points."
+    ),
 ]
 Workers = Annotated[
     int | None, option(panel=WORK, metavar="N", help="Worker processes for packet runs.", min=1)

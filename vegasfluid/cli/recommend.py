@@ -197,8 +197,8 @@ def solver_and_request(
     asked = Request(*(request[key] for key in Request._fields))
     if numbers_to_tune(model.network, request["tune"], asked, bool(model.ranges)):
         if explain_result:
-            reason = "its theory is that of alpha"
-            raise Unsupported("recommend", "--explain where numbers are tuned", reason)
+            reason = "it explains alpha only"
+            raise Unsupported("recommend", "--explain with named parameters", reason)
         return partial(recommend, model.network), request
     tune = tuple(request["tune"]) or all_tunable(model.network)
     if model.ranges:
@@ -272,7 +272,8 @@ def ratio_request(request: dict[str, Any]) -> dict[str, Any]:
     }
     for option, given in others.items():
         if given:
-            raise Unsupported("recommend", f"{option} for ranges", "only a ratio can be the goal")
+            reason = "over ranges, only alpha is tuned, for a ratio"
+            raise Unsupported("recommend", f"{option} for a model with ranges", reason)
     return {
         "tune": single_class(request["tune"], "if the model has ranges"),
         "ratio": request["ratio"],
@@ -299,7 +300,8 @@ def show(model: Model, result: Recommendation) -> None:
     if isinstance(result, RobustRecommendation):
         show_robustness(result)
     if result.reached:
-        out.print(f"Goal reached. {_sentence(result.reason)}".strip())
+        within = f" within 10 %: {result.reason}" if result.reason else ""
+        out.print(f"Goal reached{within}.")
     else:
         out.print(f"Goal not reached: {result.reason}.", style="bold")
 
@@ -307,11 +309,6 @@ def show(model: Model, result: Recommendation) -> None:
 def competitor(result: Recommendation) -> str:
     """Flows that a tuned flow is compared with, in words, such as `a reno` or `another`."""
     return f"a {' or '.join(result.others)}" if result.others else "another"
-
-
-def _sentence(text: str) -> str:
-    """Text with a capital letter and a full stop; empty text stays empty."""
-    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def comparison(model: Model, result: Recommendation, document: dict[str, Any]) -> Any:

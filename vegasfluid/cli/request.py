@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,20 @@ def required_model(model: str | None) -> str:
         allowed = "given: a model file, or the name of a built-in model"
         raise InvalidInput("recommend", "MODEL", allowed, Words("missing"))
     return model
+
+
+def require_bound(option: str, bound: float | None, largest: float = math.inf) -> None:
+    """Raise InvalidInput unless the value of an option, in its unit, is above 0 and finite.
+
+    Args:
+        option: its name, for the error message.
+        bound: its value; None: not given.
+        largest: largest allowed value.
+    """
+    if bound is None or (0 < bound <= largest and math.isfinite(bound)):
+        return
+    at_most = f"at most {largest:g}" if math.isfinite(largest) else "finite"
+    raise InvalidInput("recommend", option, f"above 0 and {at_most}", bound)
 
 
 def request_from_options(
@@ -49,6 +64,10 @@ def request_from_options(
     Raises:
         InvalidInput: for an unknown goal, or a constraint out of range.
     """
+    require_bound("--max-delay-ms", max_delay_ms)
+    require_bound("--max-drop-share", max_drop_share, 1.0)
+    require_bound("--min-utilisation", min_utilisation, 1.0)
+    require_bound("--min-gain-margin", min_gain_margin)
     return {
         "ratio": ratio,
         "objective": objective_named(goal, ratio),

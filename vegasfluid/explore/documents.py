@@ -46,12 +46,14 @@ def model_of(document: object) -> Model:
         ModelFileError: if the model is invalid.
     """
     if not isinstance(document, Mapping):
-        raise InvalidInput("explore", "document", "a table", Words("something else"))
+        raise InvalidInput(
+            "explore", "document", "a table", Words(f"of type {type(document).__name__}")
+        )
     try:
         text = tomli_w.dumps(without_nulls(document))
     except (TypeError, ValueError, RecursionError):
-        allowed = "made of tables, lists, text and numbers"
-        raise InvalidInput("explore", "document", allowed, Words("not")) from None
+        allowed = "of tables, lists, text and numbers"
+        raise InvalidInput("explore", "document", allowed, Words("of other types, too")) from None
     return model_of_text(text)
 
 

@@ -211,7 +211,7 @@ def changed(model: Model, numbers: object) -> Model:
     if not isinstance(numbers, Mapping) or not all(
         type(value) in (int, float) for value in numbers.values()
     ):
-        raise InvalidInput("explore", "set", "numbers by name", Words("something else"))
+        raise InvalidInput("explore", "set", "a table of numbers", Words("something else"))
     values = {str(name): float(value) for name, value in numbers.items()}
     return replace(model, network=with_numbers(model.network, values))
 

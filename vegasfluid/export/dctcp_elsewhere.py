@@ -19,8 +19,8 @@ __all__ = ["freebsd_lines", "linux_lines", "ns3_attributes"]
 LARGEST_SHIFT = 10
 """Largest exponent k of a gain g = 2^-k in both kernels."""
 BOTH_ENDS = (
-    "Receivers need it, too: they echo marks in another way than others. The queues on the path "
-    "must mark above a threshold."
+    "Receivers need DCTCP, too, as it changes how they echo marks. The queues on the path must "
+    "mark above a threshold."
 )
 
 

@@ -53,12 +53,13 @@ LONGEST_DELAY = 10_000
 SLOTS = 100
 """Default limit of a queue in dummynet, packets."""
 WAIT_NOTE = (
-    "dummynet's RED drops at 1 to 1/p packets from the last drop, p from the curve, the model's at "
-    "1/p to 2/p (wait): at the same average it drops up to three times as many. For the same share "
-    "of drops write a third of max_p."
+    "Let p be the drop probability at the average queue. dummynet's RED drops the next packet 1 to "
+    "1/p packets after the last drop, the model's RED (with wait) 1/p to 2/p packets after it. At "
+    "the same average queue dummynet drops up to three times as many packets. For the same "
+    "fraction of drops, set a third of max_p."
 )
 GAMMA_NOTE = "FreeBSD's Vegas has no gamma: its slow start ends above beta."
-ADAPTIVE_NOTE = "dummynet's RED does not adapt: max_p stays."
+ADAPTIVE_NOTE = "dummynet's RED is not adaptive: max_p stays constant."
 HARD_NOTE = "dummynet marks above the upper threshold, too, where the model drops (hard_drop)."
 BYTES_NOTE = "The queue is in packets, where the model counts bytes."
 HEAD = """\
@@ -158,7 +159,7 @@ def queue_part(
     slots = int(link.buffer)
     lines = comment(
         f"The interface that sends into {name}; the same in the other direction. "
-        f"delay: asked {link.delay * 1e3:g} ms, dummynet gives {delay} ms (whole ones)."
+        f"delay: {link.delay * 1e3:g} ms in the model, {delay} ms in dummynet (whole milliseconds)."
     )
     queue, notes = f"queue {slots}", []
     law = require_discipline(name, link, "freebsd", (DropTail, Pie, Red))
@@ -170,7 +171,7 @@ def queue_part(
         queue += f" {options}"
     lines += [
         'need_interface "$1"',
-        "# A fresh ipfw lets nothing through, this session included, unless it is told to:",
+        "# A newly loaded ipfw blocks all packets, also of this session, without this setting:",
         "kldstat -q -m ipfw || kenv net.inet.ip.fw.default_to_accept=1",
         "kldload -n ipfw dummynet",
     ]
@@ -197,8 +198,8 @@ def red_options(red: Red) -> tuple[str, str, list[str]]:
     low = round(red.min_thresh)
     high = max(round(red.max_thresh), low + 1)
     rounding = (
-        f"w_q: asked {asked[0]:g}, dummynet gives {weight:.5g}; max_p: asked {asked[1]:g}, "
-        f"dummynet gives {probability:.5g} (whole parts of 2^16)."
+        f"w_q: {asked[0]:g} in the model, {weight:.5g} in dummynet; max_p: {asked[1]:g} in the "
+        f"model, {probability:.5g} in dummynet (multiples of 2^-16)."
     )
     kind = "gred" if red.gentle else "red"
     marks = " ecn" if red.ecn else ""

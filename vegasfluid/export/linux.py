@@ -48,9 +48,10 @@ CONTROLS = {
 }
 """The kernel's name of each congestion control, and its module."""
 WAIT_NOTE = (
-    "Linux's RED drops at 1 to 1/p packets from the last drop, p from the curve, the model's at 1/p"
-    " to 2/p (wait): at the same average it drops up to three times as many. For the same share of"
-    " drops write a third of the probability."
+    "Let p be the drop probability at the average queue. Linux's RED drops the next packet 1 to "
+    "1/p packets after the last drop, the model's RED (with wait) 1/p to 2/p packets after it. At "
+    "the same average queue Linux drops up to three times as many packets. For the same fraction "
+    "of drops, set a third of the probability."
 )
 GENTLE_NOTE = (
     "Linux's RED is not gentle: above the upper threshold all packets are dropped or marked."
@@ -143,7 +144,7 @@ def host_part(
         if isinstance(flows.law, Dctcp):
             lines += linux_lines(name, flows.law)
     lines.append(f"sysctl -w net.ipv4.tcp_congestion_control={control}")
-    lines += comment(f"Or for one way only: ip route change ROUTE congctl {control}")
+    lines += comment(f"Or for a single route only: ip route change ROUTE congctl {control}")
     window = round(flows.max_window * packet_bytes)
     lines += comment(
         f"The model's windows end at {flows.max_window:g} packets ({window} bytes: see "
@@ -206,9 +207,9 @@ def rounding_comments(law: Red, red: TcRed) -> list[str]:
     if red.wlog < red.wanted_wlog:
         reason = f", because thresholds shifted by more than {red.wlog} bits exceed 32 bits"
     return [
-        f"weight: asked {law.average_weight:g}, tc gives {red.weight:.4g} "
+        f"weight: {law.average_weight:g} in the model, {red.weight:.4g} in tc "
         f"(2^-{red.wlog}, from min, avpkt and burst{reason}).",
-        f"probability: asked {law.max_drop:g}, Linux gives {red.kernel_probability:.4g} "
+        f"probability: {law.max_drop:g} in the model, {red.kernel_probability:.4g} in Linux "
         f"({red.old_probability:.4g} before 3.3, where its step was a power of two).",
     ]
 
@@ -221,7 +222,7 @@ def modprobe_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
     parameters = next(iter(vegas.values()))
     values = " ".join(f"{key}={value}" for key, value in parameters.values.items())
     return [
-        "# Put it into /etc/modprobe.d/; it counts when tcp_vegas is loaded the next time.",
+        "# Put it into /etc/modprobe.d/; it takes effect when tcp_vegas is loaded next.",
         *origin_comments(vegas, "Hosts"),
         *comment(UNITS),
         f"options tcp_vegas {values}",

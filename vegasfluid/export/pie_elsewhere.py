@@ -20,8 +20,8 @@ BURST, MARK_THRESHOLD = Pie.max_burst, Pie.mark_threshold
 BURST_NOTE = "Linux's PIE allows bursts of 150 ms, the model's of {:g} ms."
 MARK_NOTE = "Linux's PIE marks up to a probability of 0.1, the model's up to {:g}."
 TIMESTAMPS_NOTE = (
-    "Linux's PIE takes as the delay how long the packet waited that left last, the model's the "
-    "packets that wait now."
+    "Linux's PIE takes the waiting time of the packet that left last as the queueing delay; the "
+    "model's PIE computes the delay from the packets that are in the queue now."
 )
 
 
@@ -56,11 +56,14 @@ def tc_rounding(law: Pie) -> list[str]:
     """Sentences on how Linux rounds the parameters of PIE."""
     gains = (("alpha", law.alpha), ("beta", law.beta))
     parts = [
-        f"{name}: asked {asked:g} per s, tc gives {tc_gain(asked) / PARTS:g} (whole parts of 1/16)."
-        for name, asked in gains
+        f"{name}: {gain:g} per s in the model, {tc_gain(gain) / PARTS:g} in tc (multiples of 1/16)."
+        for name, gain in gains
     ]
-    asked = law.t_update * 1e3
-    return [*parts, f"tupdate: asked {asked:g} ms, the kernel takes whole jiffies (1 to 10 ms)."]
+    interval = law.t_update * 1e3
+    return [
+        *parts,
+        f"tupdate: {interval:g} ms in the model, whole jiffies (1 to 10 ms) in the kernel.",
+    ]
 
 
 def pie_notes(law: Pie) -> list[str]:

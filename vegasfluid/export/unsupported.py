@@ -76,8 +76,9 @@ def require_no_jitter(name: str, link: Link, system: str) -> None:
 
 
 LINUX_RED_NOTE = (
-    "{}'s RED drops at 1 to 1/p - 1 packets from the last drop, p from the curve, Linux's RED at "
-    "1 to 1/p: at the same average Linux's drops a little less."
+    "Let p be the drop probability at the average queue. {}'s RED drops the next packet 1 to "
+    "1/p - 1 packets after the last drop, Linux's RED 1 to 1/p packets after it. At the same "
+    "average queue Linux drops slightly fewer packets."
 )
 
 

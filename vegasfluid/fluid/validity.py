@@ -63,8 +63,8 @@ def step_warnings(run: Recording, tolerance: float) -> Iterator[str]:
     if run.error is not None and max(run.error) > tolerance:
         goodput, queue, drops = (f"{100 * part:.2g} %" for part in run.error)
         yield (
-            f"the tolerance of {100 * tolerance:.2g} % is not met: for the solver's steps goodput "
-            f"may be off by {goodput}, queues by {queue} and drops by {drops}."
+            f"the tolerance of {100 * tolerance:.2g} % is not met: due to the solver's steps, "
+            f"goodput may be off by {goodput}, queues by {queue} and drops by {drops}."
         )
 
 
@@ -94,14 +94,18 @@ def class_warnings(run: Recording, late: slice) -> Iterator[str]:
                 f"{MANY_TIMEOUTS:.0%}, timeouts make the model inaccurate."
             )
         if any(link.jitter and link.jitter_reorders for link in run.network.links_of(name)):
-            yield f"{name}: packets overtake each other; the model has no spurious losses."
+            yield (
+                f"{name}: jitter reorders its packets; the model leaves out retransmissions that "
+                "reordering causes."
+            )
 
 
 def start_warnings(run: Recording, late: slice) -> Iterator[str]:
     """Lines about classes in which flows of equal base RTT have unequal windows after the warm-up.
 
-    Their senders estimate the base RTT, and those that start while there is a queue take part of
-    its delay for propagation. The windows are means over the samples `late` after the last start.
+    Their senders estimate the base RTT, and those that start while there is a queue measure
+    part of its delay as base RTT. The windows are means over the samples `late` after the last
+    start.
     """
     first = 0
     for name, flows in run.network.flows.items():
@@ -117,9 +121,9 @@ def start_warnings(run: Recording, late: slice) -> Iterator[str]:
         ratio = max(float(windows.max() / windows.min()) for windows in equal)
         if ratio > LATE_STARTS:
             yield (
-                f"{name}: the windows of its flows differ by a factor of {ratio:.3g}, because "
-                "those that start later take part of the standing queue for base RTT; in packet "
-                "runs chance decides which flows do."
+                f"{name}: the windows of its flows differ by a factor of {ratio:.3g}: flows that "
+                "start later measure part of the queueing delay as base RTT. In packet runs, "
+                "chance decides which flows do."
             )
 
 
@@ -133,7 +137,10 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
     for number, (name, link) in enumerate(run.network.links.items()):
         flows = run.network.flow_count(name)
         if flows < FEW_FLOWS:
-            yield f"{name}: {flows} flows; below {FEW_FLOWS}, each loss affects all of them."
+            yield (
+                f"{name}: only {flows} flows; with fewer than {FEW_FLOWS}, single losses matter, "
+                "but the model has only averages."
+            )
         if not link.aqm.drops_by_chance:
             if lost[number] > NOTICEABLE * admitted[number]:
                 yield from uneven_losses(run, late, name)
@@ -167,8 +174,8 @@ def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
     if fraction[most] > UNEVEN * fraction[least]:
         yield (
             f"{link}: the full buffer drops {fraction[most]:.2%} of the packets of {names[most]} "
-            f"and {fraction[least]:.2%} of those of {names[least]}, whose windows grow less; in "
-            "packet runs chance also decides which packet is dropped, which the model leaves out."
+            f"and {fraction[least]:.2%} of those of {names[least]}, whose windows grow less. In "
+            "packet runs, chance also decides which packet is dropped; the model leaves this out."
         )
 
 

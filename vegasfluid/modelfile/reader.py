@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import stat
+import sys
 import tomllib
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -142,7 +143,7 @@ def _read(path: Path, name: str) -> bytes:
     Otherwise raises ModelFileError with `name` as the file's name.
     """
     if "\0" in name:
-        raise ModelFileError(f"{name}: must be a file name, but holds a NUL character")
+        raise ModelFileError(f"{name}: must be a file name, but contains a NUL character")
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise ModelFileError(f"{name}: must be a model file, but is a folder")
@@ -174,8 +175,9 @@ def _toml(text: str, name: str) -> Document:
         raise ModelFileError(f"{name}: {_toml_error_message(str(error), text)}") from None
     except RecursionError:
         raise ModelFileError(f"{name}: must be TOML, but is nested too deeply") from None
-    except ValueError as error:  # an integer of more digits than Python reads
-        raise ModelFileError(f"{name}: must be TOML, but is not: {error}") from None
+    except ValueError:  # an integer of more digits than Python reads
+        allowed = f"must have integers of at most {sys.get_int_max_str_digits()} digits"
+        raise ModelFileError(f"{name}: {allowed}, but has a longer one") from None
 
 
 def _decimal(text: str) -> Decimal:

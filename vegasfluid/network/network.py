@@ -83,7 +83,7 @@ class Network(Value):
         """
         if len(self.links) != 1:
             raise InvalidInput(
-                "Network", "links", "one link here", Words(f"{len(self.links)} links")
+                "Network", "links", "a single link", Words(f"{len(self.links)} links")
             )
         return next(iter(self.links.values()))
 

@@ -24,21 +24,22 @@ def next_measurements(found: NetworkEstimate) -> list[str]:
     elif found.competitors is not None:
         advice.append(
             "Other flows share the link. On its router, tc -s -j qdisc show dev DEV once a second"
-            " tells the capacity and their part."
+            " shows the capacity and the rate of the other flows."
         )
     if found.discipline.name == "":
         advice.append(
             "The buffer and the queue discipline are not known. tc -s -j qdisc show dev DEV on the"
-            " router tells both, as does a measurement with losses: one more flow of Reno or CUBIC."
+            " router shows both. So does a measurement with losses: add a flow of Reno or CUBIC."
         )
     elif not found.discipline.certain:
         advice.append(
-            "The queue discipline is an estimate; tc -s -j qdisc show dev DEV on its router tells."
+            "The queue discipline is an estimate. tc -s -j qdisc show dev DEV on its router "
+            "shows it."
         )
     if any(each.vegas is not None and not each.vegas.alpha.is_known for each in found.classes):
         advice.append(
             "Vegas's parameters are in /sys/module/tcp_vegas/parameters of its hosts (Linux)."
         )
     if found.span < LEAST_SPAN:
-        advice.append(f"The measurement has {found.span:.0f} s; a minute or more is better.")
+        advice.append(f"The measurement lasts {found.span:.0f} s; a minute or more is better.")
     return advice

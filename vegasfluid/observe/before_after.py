@@ -189,7 +189,7 @@ def observed(measurement: Measurement) -> ObservedMeans:
         queueing_delay=mean_of(lambda data: float(data.mean()), delay),
         retransmit_share=mean_of(lambda data: float(data[0].sum() / max(data[1].sum(), 1)), losses)
         if grid.has_repeated
-        else unknown("packets sent again were not measured"),
+        else unknown("retransmissions were not measured"),
         jain_index=mean_of(lambda data: float(jain_index(means(data))), rates),
         estimate=estimate_grid(grid, link_counters(measurement.queues, grid.packet_bytes)),
     )

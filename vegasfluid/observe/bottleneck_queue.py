@@ -120,7 +120,7 @@ def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
     if plateau < SHORTEST_DELAY:
         problem = "no queue was seen"
     elif not grid.has_repeated:
-        problem = "packets sent again were not measured"
+        problem = "retransmissions were not measured"
     elif np.nanmedian(grid.rtt) < COARSE * step:
         problem = f"samples are {step:.2g} s apart, more than four RTTs"
     return QueueShape(
@@ -131,9 +131,9 @@ def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
 def discipline(shape: QueueShape) -> Discipline:
     """The discipline that the losses and delays show: drop-tail or, for any early drops, RED."""
     if shape.problem:
-        return Discipline("", False, f"it cannot be known from this: {shape.problem}", {})
+        return Discipline("", False, f"unknown, as {shape.problem}", {})
     if shape.losses < LEAST_LOSSES:
-        how = "it cannot be known from this: hardly any packet was lost, so the queue never filled"
+        how = "unknown, as hardly any packet was lost, so the queue was never full"
         return Discipline("", False, how, {})
     early = float(np.mean(shape.level[shape.has_loss] < BELOW_PLATEAU))
     standing = float(np.median(shape.delay)) / shape.plateau
@@ -160,7 +160,7 @@ def buffer_of(shape: QueueShape, found: Discipline, capacity: float) -> Estimate
     if found.name == "":
         return unknown(found.how, low=largest)
     if found.name != DROP_TAIL:
-        how = "it cannot be known from this: packets are dropped before the queue is full"
+        how = "unknown, as packets are dropped before the queue is full"
         return unknown(how, low=largest)
     low, high = block_bootstrap(lambda x: float(np.quantile(x, PLATEAU)), shape.delay, BLOCKS)
     waiting = DELAYED_ACKS * shape.flows

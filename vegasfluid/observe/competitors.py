@@ -63,7 +63,7 @@ def competitors_from_rates(grid: TimeGrid) -> Competitors:
     """
     control, members = _varying(grid.controls)
     if len(members) < 2:
-        why = "two measured flows that are not Vegas are needed to count from rates"
+        why = "an estimate from rates needs two measured flows that are not Vegas"
         return Competitors(unknown(why), unknown(why), control)
     interval = max(LEAST_INTERVAL, ROUND_TRIPS * float(np.nanmedian(grid.rtt)))
     rates = binned_rates(grid.time, grid.delivered[members], interval)[1]
@@ -71,7 +71,7 @@ def competitors_from_rates(grid: TimeGrid) -> Competitors:
     low, high = block_bootstrap(flows_of_correlation, rates, BLOCKS)
     seen = len(grid.controls)
     if value < seen + ALIKE:
-        why = "the measured flows are not alike, so that their rates do not tell the number"
+        why = "the measured flows differ too much for an estimate of the number from their rates"
         return Competitors(unknown(why, low=1.0), unknown(why), control)
     if not value < LARGEST:
         why = "rates of the measured flows do not compete with each other: there are many others"

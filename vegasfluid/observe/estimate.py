@@ -192,5 +192,5 @@ def _buffer(
     if link is not None and link.limit is not None:
         return Estimated(link.limit, link.limit, link.limit, "limit that tc shows")
     if not found.value:
-        return unknown("it cannot be known without the capacity")
+        return unknown("unknown, as the capacity is not known")
     return buffer_of(shape, queue, found.value)

@@ -44,7 +44,8 @@ def model_text(found: NetworkEstimate, files: Sequence[str] = (), *, add_vegas: 
         InvalidInput: if the link was never full, or its capacity cannot be known.
     """
     if not found.capacity.is_known:
-        raise InvalidInput("observe", "the link's capacity", "known to write a model", Words("not"))
+        allowed, given = "known to write a model", Words("unknown")
+        raise InvalidInput("observe", "the capacity of the link", allowed, given)
     rtt = max(each.rtt for each in found.classes)
     duration = min(max(SHORTEST, round(ROUND_TRIPS * rtt)), LONGEST)
     source = printable(", ".join(files)).replace("\\", "/").replace('"', "'")

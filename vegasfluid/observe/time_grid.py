@@ -126,8 +126,10 @@ def time_grid(measurement: Measurement) -> TimeGrid:
     """
     flows = _used(measurement)
     if not flows:
-        allowed = f"with RTTs of a flow with {LEAST_PACKETS:g} packets in {LEAST_SAMPLES} samples"
-        raise InvalidInput("observe", "the measurement", allowed, Words("without any"))
+        allowed = (
+            f"of at least one flow with RTTs, {LEAST_PACKETS:g} packets and {LEAST_SAMPLES} samples"
+        )
+        raise InvalidInput("observe", "the measurement", allowed, Words("without such a flow"))
     first = min(float(flow.time_s[0]) for flow in flows)
     last = max(float(flow.time_s[-1]) for flow in flows)
     first += min(BEGINNING * (last - first), LONGEST_BEGINNING)

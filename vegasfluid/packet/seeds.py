@@ -18,9 +18,9 @@ __all__ = ["ONE_RUN", "simulate_seeds"]
 
 
 ONE_RUN = (
-    "the runs of all {} seeds are identical: nothing in this network is random, so a confidence "
-    "interval is meaningless; let flows start at random (start_s) or senders wait "
-    "(send_overhead_ms)."
+    "the runs of all {} seeds are identical, because nothing in this network is random: confidence "
+    "intervals have no meaning. For runs that differ, let flows start at random times (start_s) or "
+    "senders wait a random time (send_overhead_ms)."
 )
 """Warning about identical runs; `format` takes the number of seeds."""
 

@@ -138,7 +138,8 @@ class Sweep:
         if not seeds or len(set(seeds)) < len(seeds):
             raise InvalidInput("sweep", "seeds", "one or more, all different", list(seeds))
         if self.engine != "packets" and len(self.seeds) > 1:
-            raise InvalidInput("sweep", "seeds", "one for this engine", len(self.seeds))
+            given = Words(f"{len(self.seeds)} seeds")
+            raise InvalidInput("sweep", "seeds", "one seed for this engine", given)
         object.__setattr__(self, "seeds", seeds)
 
     def _fitting(self, axis: Axis) -> Axis:

@@ -168,14 +168,14 @@ def check(path: Path, sweep: Sweep) -> None:
     Raises:
         InvalidInput: if it holds anything else; for another sweep the message names what differs.
     """
-    allowed, stored = "new, or the store of this sweep", identity_at(path)
+    allowed, stored = "a new path or the store of this sweep", identity_at(path)
     if stored is None:
-        raise InvalidInput("sweep", "--out", allowed, Words(f"{path}, which is not a sweep"))
+        raise InvalidInput("sweep", "--out", allowed, Words(f"something else ({path})"))
     wanted = json.loads(sweep.fingerprint())
     differences = [WORDS.get(key) or key for key in wanted if stored.get(key) != wanted[key]]
     if differences:
-        given = f"{path}, in which {', '.join(differences)} differ"
-        raise InvalidInput("sweep", "--out", allowed, given)
+        given = f"the store of another sweep ({path}; different: {', '.join(differences)})"
+        raise InvalidInput("sweep", "--out", allowed, Words(given))
 
 
 def identity_at(path: Path) -> dict[str, Any] | None:

@@ -99,7 +99,7 @@ class Constraints:
             if bound is None or (0 < bound <= top and math.isfinite(bound)):
                 continue
             allowed = "above 0" + (f", and at most {top:g}" if math.isfinite(top) else "")
-            raise InvalidInput("limits", field.name, allowed, bound)
+            raise InvalidInput("Constraints", field.name, allowed, bound)
 
     @property
     def each(self) -> tuple[Constraint, ...]:

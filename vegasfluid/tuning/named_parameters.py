@@ -136,7 +136,7 @@ def named_parameters(network: Network, texts: Sequence[str]) -> tuple[Parameter,
         if names.count(parameter.name) > 1:
             raise InvalidInput("recommend", "tune", "different parameters", parameter.name)
         if key == "beta_packets" and f"{owner}.alpha_packets" in names:
-            reason = f"beta moves with alpha: tune {owner}.alpha_packets alone"
+            reason = f"beta moves with alpha, so tune {owner}.alpha_packets alone"
             raise Unsupported("recommend", f"tuning alpha and beta of {owner}", reason)
     return in_order(network, parameters)
 
@@ -155,8 +155,8 @@ def in_order(network: Network, parameters: Sequence[Parameter]) -> tuple[Paramet
         if not all(name in by_name for name in names):
             continue
         if len(network.links) > 1:
-            reason = "one of them at a time is"
-            raise Unsupported("recommend", f"tuning both thresholds of {link} of several", reason)
+            reason = "with several links, tune one of the two at a time"
+            raise Unsupported("recommend", f"tuning both thresholds of {link}", reason)
         (low, high), (_, top) = (by_name[name].range(network) for name in names)
         low, top = max(low, 1.0), min(top, float(network.links[link].buffer))
         by_name[names[0]] = RedParameter("min_thresh", link, (low, high))
@@ -180,7 +180,7 @@ def one_parameter(network: Network, text: str) -> Parameter:
     if is_law and found.field == "alpha" and network.flows[found.owner].law.has_dead_band:
         return alpha_of(network, found.owner, limits)
     if found.part == "traffic" or (found.part is None and (found.group, found.field) != BUFFER):
-        raise Unsupported("recommend", f"tuning {name}", f"it is no setting; tune {SETTINGS}")
+        raise Unsupported("recommend", f"tuning {name}", f"it is not a setting; tune {SETTINGS}")
     if found.group == "flows":
         indices: tuple[int, ...] = (list(network.flows).index(found.owner),)
     else:

@@ -65,12 +65,12 @@ class TunedNumber:
         if not self.matters:
             return (
                 f"{self.name} does not matter: from {self.low:.4g} to {self.high:.4g} no mean of "
-                "the packet runs changes by more than 1 % and its uncertainty, so it is unchanged."
+                "the packet runs changes by more than 1 % plus its uncertainty. It stays unchanged."
             )
         if not self.in_fluid:
             return (
                 f"The fluid model does not depend on {self.name} at {self.before:.4g}: "
-                "it was tuned on packets alone."
+                "it was tuned by packet runs alone."
             )
         return ""
 

@@ -185,10 +185,14 @@ def numbers_to_tune(
     if not (by_name or by_objective or (request.tune_queue and not vegas)):
         return []
     if over_ranges:
-        raise Unsupported("recommend", "tuning numbers over ranges", "only alpha can be")
+        raise Unsupported(
+            "recommend",
+            "tuning named parameters over ranges",
+            "only alpha can be tuned over ranges",
+        )
     if request.tune_gamma:
-        reason = "name CLASS.gamma_packets instead"
-        raise Unsupported("recommend", "tune_gamma beside numbers", reason)
+        reason = "tune CLASS.gamma_packets instead"
+        raise Unsupported("recommend", "tune_gamma with named parameters", reason)
     names = names or ([] if request.tune_queue and not vegas else vegas)
     names += queue_names(network) if request.tune_queue else []
     if not names:
@@ -385,6 +389,6 @@ def require_only_ratio(request: Request) -> ShareRatio:
     }
     given = [name for name, value in others.items() if value]
     if given or not isinstance(objective, ShareRatio):
-        allowed = "left out for a model with ranges, where only a ratio can be the goal"
+        allowed = "left out for a model with ranges: over ranges, only alpha is tuned, for a ratio"
         raise InvalidInput("recommend", given[0], allowed, Words("given"))
     return objective

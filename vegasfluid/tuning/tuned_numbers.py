@@ -176,9 +176,9 @@ def comparison_for(
     if not tuned or len(network.flows) < 2:
         allowed = (
             "delay (with --min-utilisation), throughput (with --max-delay-ms), jain, worst-flow, "
-            "ratio=CLASS/CLASS or another one than ratio where no class is tuned beside another"
+            "or ratio=CLASS/CLASS, as no class is tuned against another"
         )
-        raise InvalidInput("recommend", "--goal", allowed, Words("missing"))
+        raise InvalidInput("recommend", "--goal", allowed, Words("ratio without classes"))
     others = tuple(name for name in network.flows if name not in tuned)
     return Comparison(lead, others if len(tuned) > 1 else ())
 
@@ -195,7 +195,7 @@ def require_bounded(objective: Objective, constraints: Constraints) -> None:
         InvalidInput: for the smallest delay without a utilisation.
     """
     if isinstance(objective, SmallestDelay) and constraints.utilisation is None:
-        allowed = "given with the goal delay, as a link that is never busy has none"
+        allowed = "given with the goal delay, as an idle link has no delay"
         raise InvalidInput("recommend", "--min-utilisation", allowed, Words("missing"))
 
 
@@ -324,7 +324,7 @@ def judge(
         if abs(math.log(ratio / objective.ratio)) > NEAR_ENOUGH:
             reasons.append(f"the ratio is {ratio:.3g}, not {objective.ratio:g}")
     if reasons and given is not None:
-        reasons.insert(0, "nothing depends on what is tuned")
+        reasons.insert(0, "the goal does not depend on the tuned parameters")
     return not reasons, "; ".join(reasons)
 
 

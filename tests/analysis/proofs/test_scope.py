@@ -32,7 +32,7 @@ UNSUPPORTED = {
     "drop-tail": (Network(Link(5000.0, 900), BASE.flows), "aqm must be red"),
     "adaptive": (with_link(aqm=replace(RED, adaptive=True)), "adaptive must be False"),
     "jitter": (with_link(jitter=0.001), "jitter must be 0"),
-    "links": (with_two_links(), "links must be one link here"),
+    "links": (with_two_links(), "links must be a single link"),
     "events": (
         Network(BASE.link, BASE.flows, events=(Event(1.0, "access", 0.1, "reno"),)),
         "events must be none",

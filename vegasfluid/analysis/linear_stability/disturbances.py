@@ -77,7 +77,7 @@ def disturbed(
     models = [equilibrium_model(point.network, point.options) for point in equilibria]
     first = models[0]
     if any((m.structure, m.options) != (first.structure, first.options) for m in models):
-        reason = "they are simulated in one batch"
+        reason = "in one batch, all models have the same structure and options"
         raise Unsupported("disturbed", "a mix of structures or options", reason)
     starts = [
         refine(model, point.solution) for model, point in zip(models, equilibria, strict=True)

@@ -52,7 +52,7 @@ def control_of(name: str, flows: Flows) -> tuple[str, str]:
             Linux does not support.
     """
     if not isinstance(flows.traffic, Bulk):
-        reason = "the test's program only sends without end (bulk)"
+        reason = "the test program only sends bulk traffic"
         raise Unsupported(f"flows.{name}", f"traffic {flows.traffic.name}", reason)
     threshold = flows.settings.initial_ssthresh
     if threshold < min(flows.max_window, TEXTBOOK.initial_ssthresh):
@@ -74,7 +74,7 @@ def require_one_vegas(vegas: Mapping[str, VegasParameters]) -> None:
     """
     if not all_equal(vegas):
         first, *_, last = vegas
-        reason = "the module tcp_vegas has one setting for the whole kernel"
+        reason = "a Linux kernel has one alpha, beta and gamma for all its Vegas flows"
         raise Unsupported(f"flows.{last}", f"another alpha, beta or gamma than {first}'s", reason)
 
 
@@ -105,12 +105,14 @@ def host_notes(name: str, flows: Flows) -> list[str]:
     recovery = getattr(flows.law, "recovery", "sack")
     if recovery not in LINUX_RECOVERY:
         notes.append(
-            f"Linux recovers from losses by SACK, the model's {name} otherwise ({recovery})."
+            "Linux recovers from losses with SACK; "
+            f"in the model, {name} has the recovery {recovery}."
         )
     if host.delayed_ack not in (0, DELAYED_ACK):
         given = f"{host.delayed_ack * 1e3:g} ms"
         notes.append(
-            f"Linux delays ACKs by 40 ms or more as it adapts, the model's {name} by {given}."
+            "Linux delays ACKs adaptively, by 40 ms or more; "
+            f"in the model, {name} delays them by {given}."
         )
     return notes
 

@@ -34,8 +34,8 @@ LINUX = ("Agent/TCP/Linux", "Agent/TCPSink/Sack1")
 CUBIC_C = 0.4
 """C of ns-2's CUBIC, packets/s^3; scripts cannot change it."""
 CUBIC_NOTE = (
-    "ns-2's CUBIC of {} is that of Linux 2.6.22 (implementation ns2), the model's is {}: where a "
-    "standard TCP would have the larger window, ns-2's grows more slowly."
+    "For {}, ns-2 has the CUBIC of Linux 2.6.22 (implementation ns2), the model has {}. Where a "
+    "standard TCP would have the larger window, ns-2's CUBIC grows more slowly."
 )
 """What differs where the model has another implementation."""
 KERNEL_ONE = 1024

@@ -59,8 +59,8 @@ from ns import ns
 '''
 
 PHASE_NOTE = (
-    "ns-3's senders send at once: over drop-tail flows may fall into step, where the model's wait "
-    "at random up to a packet time."
+    "ns-3's senders send without a random wait, so flows may synchronise at drop-tail queues. The "
+    "model's senders wait a random time of up to a packet time."
 )
 
 

@@ -24,9 +24,9 @@ from vegasfluid.traffic.on_off import OnOff
 __all__ = ["Sender", "application", "boolean", "sender_of"]
 
 CUBIC_NOTE = (
-    "ns-3's CUBIC of {} is its own (implementation ns3), here without HyStart; the model's is {}."
+    "For {}, ns-3 has its implementation of CUBIC (ns3), here without HyStart; the model has {}."
 )
-SACK_NOTE = "ns-3 recovers from losses by SACK, the model's {} otherwise ({})."
+SACK_NOTE = "ns-3 recovers from losses with SACK; in the model, {} has the recovery {}."
 
 
 class Sender(NamedTuple):

@@ -53,7 +53,7 @@ def read_iperf3(path: Path) -> Measurement:
     for document in documents(path):
         value = document.value
         if document.rest:
-            notes.append(f"{path}: the report is cut: read up to its last complete interval.")
+            notes.append(f"{path}: the report is incomplete; its complete intervals were read.")
             value = _salvaged(document.rest)
         if isinstance(value, dict) and "event" in value:
             if value["event"] == "start":

@@ -143,7 +143,7 @@ class _Reader:
                 raise
             raise self.error(f"packet {number + 1}", "the block must be complete") from None
         if file.is_cut and number:
-            self.notes.append(f"{self.path}: the capture is cut in packet {number}.")
+            self.notes.append(f"{self.path}: the capture ends within packet {number}.")
 
     def add(self, number: int, now: float, packet: bytes) -> None:
         """Take a packet.

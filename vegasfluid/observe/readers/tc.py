@@ -75,7 +75,7 @@ def read_tc(path: Path, interval: float | None = None) -> Measurement:
                 raise MeasurementFileError(str(path), place, "times must not go backwards")
             continue
         if document.rest:
-            notes.append(f"{path}: the last document is cut and was left out.")
+            notes.append(f"{path}: the last document is incomplete and was left out.")
             continue
         try:
             queues = list(_queues(document.value))
