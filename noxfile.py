@@ -25,7 +25,7 @@ TESTED_WITH = (
 SUBSET = (
     "tests/test_network.py",
     "tests/test_trajectory.py",
-    "tests/modelfile/test_refusals.py",
+    "tests/modelfile/test_invalid_models.py",
     "vegasfluid/burstiness",  # PyWavelets
     "tests/observe",  # dpkt
     "tests/cli/test_analyse.py",  # SymPy, FLINT

@@ -3,7 +3,7 @@
 Most problems are from the DDETST collection and from the literature; the systems, with their
 sources and closed forms or references, are in `benchmarks/dde/systems.py`, `switched_systems.py`
 and `neutral_systems.py`.
-`condition` says how many tolerances local errors of a tolerance can add up to
+`condition` states how many tolerances local errors of a tolerance can add up to
 (`benchmarks/dde/conditioning.py`). An error is the largest one of a component at the stored times,
 divided by atol + rtol x the component's largest size, with atol = rtol.
 """

@@ -358,7 +358,7 @@ def measure(full: bool) -> Figures:
                     figures.add(f"{case.name}.{key}.{engine}", values[key])
         for engine in ENGINES:
             by_engine[engine][case.name] = differences(means[engine], means["packets"])
-        jax.clear_caches()  # each network is a program of its own, and XLA's memory for them ends
+        jax.clear_caches()  # each network is a separate program, and XLA's memory for them ends
     for engine, values in by_engine.items():
         summary(figures, engine, values)
     return figures

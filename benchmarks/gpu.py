@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu [--json] [--full]
 
-Each job runs on each device in a process of its own, because JAX chooses its device once. On the
+Each job runs on each device in a separate process, because JAX chooses its device once. On the
 CPU a job runs for a few instances, one after the other as is the default there; on the GPU for
 these, and then for the number of instances of the quick version or of `--full`, all at once. The
 figures are the largest difference between the devices, wall seconds per instance on both, their

@@ -85,13 +85,13 @@ class Cycle(NamedTuple):
 
     Args:
         mean: packets.
-        swing: from its lowest to its highest, packets.
+        peak_to_peak: from its lowest to its highest, packets.
         period: from one rise through the mean to the next, s; NaN at equilibrium.
-        before: the swing a quarter of the run earlier, packets.
+        before: the same a quarter of the run earlier, packets.
     """
 
     mean: float
-    swing: float
+    peak_to_peak: float
     period: float
     before: float
 
@@ -227,7 +227,7 @@ def boundary(values: np.ndarray, found: list[Cycle]) -> float:
 
     NaN where it never does, or always.
     """
-    settles = [cycle.swing < max(DYING * cycle.before, 1e-3) for cycle in found]
+    settles = [cycle.peak_to_peak < max(DYING * cycle.before, 1e-3) for cycle in found]
     if all(settles) or not settles[0]:
         return math.nan
     return float(values[settles.index(False) - 1 :][:2].mean())

@@ -175,7 +175,7 @@ def add_compilation(figures: Figures, repeats: int) -> None:
 
 
 def in_fresh_process(kind: str, cache: str) -> float:
-    """`start_seconds` in a process of its own, with a cache folder of its own."""
+    """`start_seconds` in a separate process, with a separate cache folder."""
     program = f"from benchmarks.packets import start_seconds; print(start_seconds({kind!r}))"
     environment = {**os.environ, "VEGASFLUID_CACHE_DIR": cache}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is connected to what, and what is refused."""
+"""What is connected to what, and what is rejected."""
 
 from __future__ import annotations
 

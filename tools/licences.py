@@ -56,7 +56,7 @@ def versions() -> dict[str, str]:
 
 
 def licence(found: Distribution) -> str:
-    """The licence as metadata tell it: an SPDX expression, or else their words for it."""
+    """The licence in the metadata: an SPDX expression, or else their words for it."""
     metadata = found.metadata
     if expression := metadata.get("License-Expression"):
         return expression
@@ -66,7 +66,7 @@ def licence(found: Distribution) -> str:
     text = (metadata.get("License") or "").strip()
     if text and "\n" not in text and len(text) <= 40:
         return text
-    return ", ".join(trove) or text.partition("\n")[0] or "not told"
+    return ", ".join(trove) or text.partition("\n")[0] or "not stated"
 
 
 def copyleft(found: Distribution) -> str:

@@ -59,7 +59,7 @@ def clear_caches() -> None:
 def usable_cache(name: str) -> Path | None:
     """The folder `jax` or `numba` of `cache_folders`, if only the user can write to it.
 
-    Otherwise None, and a warning says why, once per process.
+    Otherwise None, and a warning states why, once per process.
     """
     return private_folder(cache_folders()[name])
 
@@ -98,7 +98,7 @@ def replace_damaged(folder: Path) -> None:
 def show_and_delete(
     folder: Path, message: Warning | str, *context: Any, show: Callable[..., None], **options: Any
 ) -> None:
-    """Show a warning; if it says that a file of JAX's cache cannot be read, delete the file.
+    """Show a warning; if it states that a file of JAX's cache cannot be read, delete the file.
 
     Nothing is deleted or shown where such a file is recent: another process is writing it.
 
@@ -126,8 +126,8 @@ def keep_compiled_equations() -> None:
     """Make JAX cache all compiled equations on disk, in the folder `jax` of `cache_folders`.
 
     This changes a setting of JAX for the whole process, so only programs call it. If other users
-    can write to the folder, a warning says so, and JAX keeps its setting. Damaged files are deleted
-    with a warning, and what was in them is compiled again.
+    can write to the folder, a warning states this, and JAX keeps its setting. Damaged files are
+    deleted with a warning, and what was in them is compiled again.
     """
     import jax
 

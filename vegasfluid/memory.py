@@ -2,7 +2,7 @@
 
 All runs of the process together may use half of the machine's memory, or what the environment
 variable `VEGASFLUID_MAX_MEMORY` says in GiB. A run that does not fit beside the others waits for
-them; one that would never fit is refused before it begins.
+them; one that would never fit is rejected before it begins.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class System:
     Args:
         name: name of the system.
         citation: source, and whether the solution is verified.
-        rhs: right-hand side; `above` says which guards are positive.
+        rhs: right-hand side; `above` states which guards are positive.
         y0: initial state.
         t0: start.
         t1: end.

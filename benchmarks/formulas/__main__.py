@@ -9,7 +9,7 @@ formula depends on a quantity that the network itself determines (a loss ratio, 
 it is evaluated for each engine with the value of that engine.
 
 The targets are 1e-6 for the solver, 1 % for the fluid model and 10 % for the packet simulator where
-the conditions of the formula hold. Rows where they do not hold have no target; the remarks say why.
+the conditions of the formula hold. Rows where they do not hold have no target; remarks state why.
 `--full` takes runs twice as long and ten seeds in place of three. `--markdown` prints the page
 docs/validation/formulas.md.
 """

@@ -52,21 +52,21 @@ def fault(answer: Answer) -> str:
     if not all(c.isprintable() or c in "\n\t" for c in answer.output + answer.errors):
         return "control character"
     if answer.status in (FAILED, BAD_INPUT):
-        return refusal_fault(answer)
+        return message_fault(answer)
     return values_fault(answer)
 
 
-def refusal_fault(answer: Answer) -> str:
+def message_fault(answer: Answer) -> str:
     """What is wrong with an error message: its last line gives the reason, others are warnings."""
     if answer.command[0] == "check" and "--json" in answer.command:
         return check_fault(answer.output)
     lines = answer.errors.splitlines()
     if answer.output:
-        return "output of a refused command"
+        return "output of a failed command"
     if not lines or not all(line.startswith("vegasfluid: ") for line in lines):
-        return "refusal without a line that begins with vegasfluid:"
+        return "error message without a line that begins with vegasfluid:"
     if any(not line.startswith("vegasfluid: Warning: ") for line in lines[:-1]):
-        return "refusal of several lines"
+        return "error message of several lines"
     return "long line" if len(lines[-1]) > LONGEST_LINE else ""
 
 

@@ -1,7 +1,7 @@
 """Plots that compare reference runs of other programs with results of our benchmarks.
 
 The reference runs are in tests/agreement, our results in benchmarks/results; nothing is simulated
-here. If a benchmark has no results, its page says so instead of showing a plot. A chart without
+here. If a benchmark has no results, its page states this instead of showing a plot. A chart without
 points fails the build.
 """
 

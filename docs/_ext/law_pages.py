@@ -1,7 +1,7 @@
 """A page for every law that `vegasfluid laws` lists, written from the code when the site is built.
 
 A law is a congestion control, a queue discipline or a traffic source. Its page is made from the
-docstring of its module and from its class, so a new law needs no page of its own. The validation is
+docstring of its module and from its class, so a new law needs no separate page. The validation is
 read from `tests/validation.toml`.
 """
 
@@ -303,7 +303,7 @@ def dialects() -> list[str]:
 def validation(checks: Mapping[str, str]) -> str:
     """Table, as Markdown, of the tests that compare a class with other data.
 
-    `checks` says what is compared, by the path of the test; "Nothing yet." without any.
+    `checks` states what is compared, by the path of the test; "Nothing yet." without any.
     """
     if not checks:
         return "Nothing yet."

@@ -35,7 +35,7 @@ def vegas_of(case: Case) -> Vegas:
 
 
 def each(value: str) -> list[float]:
-    """A size of every network: its extremes tell what the design covers."""
+    """A size of every network: its extremes show what the design covers."""
     sizes = {
         "mbps": lambda case: case.network.link.capacity * 1500 * 8 / 1e6,
         "rtt": lambda case: case.network.flows["vegas"].base_rtt,

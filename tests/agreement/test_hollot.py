@@ -68,7 +68,7 @@ def test_gains_that_theory_tried() -> None:
     gains = (1.067, 1.203, 1.305, 1.407)
     slopes = np.array([hollot.slope_of(gain, MIN_THRESH) for gain in gains])
     found = hollot.cycles(MIN_THRESH, slopes, np.array(QUICK))
-    assert [cycle.swing > 50 for cycle in found] == [False, False, True, True]
+    assert [cycle.peak_to_peak > 50 for cycle in found] == [False, False, True, True]
     assert hollot.boundary(np.array(gains), found) == pytest.approx((1.203 + 1.305) / 2)
 
 

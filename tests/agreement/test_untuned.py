@@ -23,7 +23,7 @@ NS2_SEEDS, OUR_SEEDS = range(1, 9), range(1, 25)
 """Of both, log(ratio) at alpha 1 has a deviation of 0.1."""
 
 
-def test_the_networks_fill_the_space_that_was_asked_for():
+def test_the_networks_fill_the_space_of_the_design():
     assert len(NETWORKS) == len({case.name for case in untuned()}) == COUNT >= 40
     rates = np.array([network.link.capacity for network in NETWORKS]) / mbps(1, 1500)
     trips = np.array([np.median(network.base_rtts(TUNED)) for network in NETWORKS]) * 1e3

@@ -170,7 +170,7 @@ def test_without_a_budget_nothing_is_claimed(three: Equilibria) -> None:
 
 
 def test_it_is_proven_that_there_is_no_equilibrium() -> None:
-    """Half a packet around the rest, which is a known number of packets (test_closed_forms)."""
+    """Half a packet around the equilibrium, a known number of packets (test_closed_forms)."""
     system = monotone_network(RENO, THEORY)
     whole = isolate_zeros(system, box_of(system))
     ((low, high),) = whole.zeros[0].enclosure
@@ -215,7 +215,7 @@ def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
     assert "not counted" in found.summary
 
 
-# ---- refusals
+# ---- invalid input
 
 
 @pytest.mark.parametrize(

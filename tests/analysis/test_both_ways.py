@@ -1,4 +1,4 @@
-"""Rest of data both ways, where ACKs wait among data: against runs of the equations."""
+"""Equilibrium of data both ways, where ACKs wait among data: against runs of the equations."""
 
 from __future__ import annotations
 

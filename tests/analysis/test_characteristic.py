@@ -333,7 +333,7 @@ def test_a_queue_discipline_that_measures_arrivals_responds_to_them():
     assert float(found.arrivals) == pytest.approx(1000 / 1100**2 * filled)
 
 
-# ---- refusals
+# ---- invalid input
 
 
 def test_unsupported_equilibria_are_rejected():

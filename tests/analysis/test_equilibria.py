@@ -1,4 +1,4 @@
-"""Rest: against closed forms, against runs of the equations, and how it moves with numbers."""
+"""Equilibria against closed forms and runs of the equations, and how parameters move them."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def document(text: str) -> dict:
     return json.loads(text, parse_constant=refuse_constant)
 
 
-def refused(outcome: tuple[int, str, str], *parts: str) -> None:
+def assert_invalid_input(outcome: tuple[int, str, str], *parts: str) -> None:
     """One line on standard error, nothing on standard output, status 2."""
     status, out, err = outcome
     assert status == 2

@@ -85,7 +85,7 @@ def ran(command: list[str], home: Path, **environment: str) -> str:
 
 @pytest.fixture
 def complete(home, capsys, monkeypatch):
-    """What a shell is told, by its protocol."""
+    """What a shell receives, by its protocol."""
     monkeypatch.chdir(home)
 
     def one(**environment: str) -> str:
@@ -101,7 +101,7 @@ def complete(home, capsys, monkeypatch):
 
 
 def bash_asks(typed: str) -> dict[str, str]:
-    """What bash says of a line that is typed so far."""
+    """What bash completes on a line that is typed so far."""
     word = len(typed.split(" ")) - 1
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(word)}
     return {"_VEGASFLUID_COMPLETE": "complete_bash", **words}

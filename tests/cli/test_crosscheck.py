@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import SMALL, document, edited, refused, written
+from tests.cli.commands import SMALL, assert_invalid_input, document, edited, written
 
 NS = shutil.which("ns")
 SHORT = ("--with", "ns2", "--runs", "5", "--until", "60", "--warmup", "20")
@@ -61,16 +61,26 @@ def test_what_agrees_ends_well_and_what_does_not_with_status_3(run, small, fake_
 
 def test_bad_input_is_rejected_in_one_line(run, small, tmp_path, fake_ns):
     fake_ns(1.0, 1.0)
-    refused(run("crosscheck", "no.toml"), "must be a model file")
-    refused(run("crosscheck", small, "--with", "ns4"), "--with must be one of ns2, ns3, linux")
-    refused(run("crosscheck", small, "--runs", "1"), "--runs")
-    refused(run("crosscheck", small, *SHORT[:4], "--until", "3"), "warmup must be below duration")
+    assert_invalid_input(run("crosscheck", "no.toml"), "must be a model file")
+    assert_invalid_input(
+        run("crosscheck", small, "--with", "ns4"), "--with must be one of ns2, ns3, linux"
+    )
+    assert_invalid_input(run("crosscheck", small, "--runs", "1"), "--runs")
+    assert_invalid_input(
+        run("crosscheck", small, *SHORT[:4], "--until", "3"), "warmup must be below duration"
+    )
     kernel = ("--with", "linux", "--kernel", str(tmp_path / "none"))
-    refused(run("crosscheck", small, *kernel), "--kernel must be a User Mode Linux kernel")
-    refused(run("crosscheck", small, "--with", "ns2", "--kernel", "x"), "--kernel must be left out")
+    assert_invalid_input(
+        run("crosscheck", small, *kernel), "--kernel must be a User Mode Linux kernel"
+    )
+    assert_invalid_input(
+        run("crosscheck", small, "--with", "ns2", "--kernel", "x"), "--kernel must be left out"
+    )
     jitter = edited("buffer_packets = 100", "buffer_packets = 100\njitter_ms = 1")
     path = written(tmp_path, jitter)
-    refused(run("crosscheck", path, *SHORT), "links.bottleneck: jitter must be 0 for ns-2")
+    assert_invalid_input(
+        run("crosscheck", path, *SHORT), "links.bottleneck: jitter must be 0 for ns-2"
+    )
 
 
 def test_a_reference_that_fails_is_a_failed_computation(run, small, tmp_path, fake_ns):

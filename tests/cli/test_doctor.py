@@ -1,4 +1,4 @@
-"""`vegasfluid doctor`: what it looks at, what it says where something is wrong."""
+"""`vegasfluid doctor`: what it checks, and what it reports where something is wrong."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def well(**other: object) -> Outcome:
 
 @pytest.mark.slow
 def test_both_engines_really_run():
-    """In processes of their own, as the doctor has them run; theory says what they find."""
+    """In separate processes, as the doctor has them run; theory gives the expected results."""
     result = checks.run_engines()
     assert all(outcome.failed == "" for outcome in result.values())
     for outcome in result.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import vegasfluid as vf
-from tests.cli.commands import SMALL, document, edited, refused, written
+from tests.cli.commands import SMALL, assert_invalid_input, document, edited, written
 from vegasfluid import modelfile
 from vegasfluid.tuning import operating_points
 
@@ -17,7 +17,7 @@ def test_export_shows_a_single_file_as_it_is(run, small):
 
 
 def test_export_json(run, small, tmp_path):
-    """Linux speaks another dialect than the model: packets say where its flows are."""
+    """Linux has another dialect than the model: packet runs give its operating point."""
     status, out, err = run("export", small, "--format", "linux", "--json")
     result = document(out)
     assert (status, err) == (0, "")
@@ -53,12 +53,14 @@ def test_export_writes_into_folders_and_files(run, small, tmp_path):
 def test_export_rejects_in_one_line_what_a_system_cannot_do(run, tmp_path):
     jitter = edited("buffer_packets = 100", "buffer_packets = 100\njitter_ms = 1")
     path = written(tmp_path, jitter)
-    refused(run("export", path, "--format", "ns2"), "links.bottleneck: jitter must be 0 for ns-2")
+    assert_invalid_input(
+        run("export", path, "--format", "ns2"), "links.bottleneck: jitter must be 0 for ns-2"
+    )
     rerouting = SMALL[: SMALL.rindex("law =")] + 'law = { name = "vegas_rerouting" }'
     path = written(tmp_path, rerouting)
     for system in ("linux", "freebsd", "ns2", "ns3"):
         target = tmp_path / system
-        refused(
+        assert_invalid_input(
             run("export", path, "--format", system, "--out", str(target)),
             "flows.vegas: law must be one that",
         )

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tests.cli.commands import document, refused
+from tests.cli.commands import assert_invalid_input, document
 from vegasfluid import Cubic, DropTail, Pie, Red, Reno, Vegas, modelfile
 
 
@@ -88,7 +88,7 @@ def test_json_and_files_of_others(run_init, run, tmp_path):
     assert result["written"] == str(tmp_path / "network.toml")
     assert run_init(*6 * [""])[0] == 0  # its own file is replaced
     (tmp_path / "network.toml").write_text("# mine")
-    refused(run("init", "--out", str(tmp_path / "network.toml")), "--force")
+    assert_invalid_input(run("init", "--out", str(tmp_path / "network.toml")), "--force")
     assert (tmp_path / "network.toml").read_text() == "# mine"
 
 
@@ -100,5 +100,9 @@ def test_an_input_that_ends_is_one_line(run, tmp_path, monkeypatch):
         "vegasfluid: init: rtt must be given, but is missing at the end of the input.\n"
     )
     assert not (tmp_path / "a.toml").exists()
-    refused(run("init", "--out", str(tmp_path / "no" / "a.toml")), "in an existing folder")
-    refused(run("init", "--out", str(tmp_path / "a.txt")), "--out must be named *.toml")
+    assert_invalid_input(
+        run("init", "--out", str(tmp_path / "no" / "a.toml")), "in an existing folder"
+    )
+    assert_invalid_input(
+        run("init", "--out", str(tmp_path / "a.txt")), "--out must be named *.toml"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.commands import OPTIONS, edited, refused, written
+from tests.cli.commands import OPTIONS, assert_invalid_input, edited, written
 
 BAD_MODELS = {
     "not TOML": ("duration_s = = 3", "line 1, column 14: must be TOML"),
@@ -35,18 +35,22 @@ BAD_MODELS = {
 def test_bad_model(run, tmp_path, command, case):
     text, part = BAD_MODELS[case]
     path = written(tmp_path, text)
-    refused(run(command, path, *OPTIONS[command]), path, part)
+    assert_invalid_input(run(command, path, *OPTIONS[command]), path, part)
 
 
 @pytest.mark.parametrize("command", OPTIONS)
 def test_bad_file(run, tmp_path, command):
     options = OPTIONS[command]
-    refused(run(command, str(tmp_path / "none.toml"), *options), "none.toml: must be a model file")
-    refused(run(command, str(tmp_path), *options), "must be a model file, but is a folder")
+    assert_invalid_input(
+        run(command, str(tmp_path / "none.toml"), *options), "none.toml: must be a model file"
+    )
+    assert_invalid_input(
+        run(command, str(tmp_path), *options), "must be a model file, but is a folder"
+    )
     large = tmp_path / "large.toml"
     with large.open("wb") as file:
         file.truncate(100 * 2**20)
-    refused(run(command, str(large), *options), "large.toml: must be at most")
+    assert_invalid_input(run(command, str(large), *options), "large.toml: must be at most")
 
 
 @pytest.mark.parametrize(
@@ -100,11 +104,11 @@ def test_bad_file(run, tmp_path, command):
 )
 def test_bad_options(run, small, arguments, part):
     command, *options = arguments
-    refused(run(command, small, *options), part)
+    assert_invalid_input(run(command, small, *options), part)
 
 
 def test_bad_command(run):
-    refused(run("recomend"), "recommend")
-    refused(run("--bogus"), "--bogus")
-    refused(run("simulate"), "MODEL")
-    refused(run("laws", "extra"), "extra")
+    assert_invalid_input(run("recomend"), "recommend")
+    assert_invalid_input(run("--bogus"), "--bogus")
+    assert_invalid_input(run("simulate"), "MODEL")
+    assert_invalid_input(run("laws", "extra"), "extra")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cli.commands import document, refused
+from tests.cli.commands import assert_invalid_input, document
 from tests.paths import ROOT
 
 NOTEBOOKS = {path.name: path.read_bytes() for path in (ROOT / "notebooks").glob("*.ipynb")}
@@ -29,7 +29,9 @@ def test_they_are_copied_as_they_are_and_changed_ones_kept(run, tmp_path):
     last, first = folder / max(NOTEBOOKS), folder / min(NOTEBOOKS)
     last.write_text("mine")
     first.unlink()
-    refused(run("notebooks", "--out", str(folder)), "without changed notebooks", last.name)
+    assert_invalid_input(
+        run("notebooks", "--out", str(folder)), "without changed notebooks", last.name
+    )
     assert last.read_text() == "mine"
     assert not first.exists()
     assert run("notebooks", "--out", str(folder), "--force")[0] == 0
@@ -37,8 +39,10 @@ def test_they_are_copied_as_they_are_and_changed_ones_kept(run, tmp_path):
 
 
 def test_places_that_cannot_be(run, tmp_path):
-    refused(run("notebooks", "--out", str(tmp_path / "no" / "where")), "in an existing folder")
+    assert_invalid_input(
+        run("notebooks", "--out", str(tmp_path / "no" / "where")), "in an existing folder"
+    )
     (tmp_path / "file").write_text("")
-    refused(run("notebooks", "--out", str(tmp_path / "file")), "must be a folder")
+    assert_invalid_input(run("notebooks", "--out", str(tmp_path / "file")), "must be a folder")
     (tmp_path / min(NOTEBOOKS)).mkdir()
-    refused(run("notebooks", "--out", str(tmp_path)), "are not those of folders")
+    assert_invalid_input(run("notebooks", "--out", str(tmp_path)), "are not those of folders")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.commands import document, refused
+from tests.cli.commands import assert_invalid_input, document
 from tests.paths import ROOT
 from vegasfluid import modelfile
 
@@ -50,9 +50,11 @@ def test_a_link_that_was_never_full_gives_no_model(run, tmp_path):
 def test_output_never_replaces_a_measurement(run, tmp_path):
     copy = tmp_path / "ss.toml"
     copy.write_bytes((DATA / "idle_ss.txt").read_bytes())
-    refused(run("observe", str(copy), "--out", str(copy), "--force"), "other than the measurements")
-    refused(run("observe", str(copy), "--out", str(copy)), "a new file")
-    refused(run("observe", str(tmp_path / "none.txt")), "none.txt")
+    assert_invalid_input(
+        run("observe", str(copy), "--out", str(copy), "--force"), "other than the measurements"
+    )
+    assert_invalid_input(run("observe", str(copy), "--out", str(copy)), "a new file")
+    assert_invalid_input(run("observe", str(tmp_path / "none.txt")), "none.txt")
 
 
 def test_before_and_after_a_change(run):
@@ -84,7 +86,9 @@ def test_before_and_after_a_change(run):
 )
 def test_a_comparison_needs_two_measurements_and_nothing_else(run, given, message):
     file = str(DATA / "red_ss.txt")
-    refused(run("observe", *(file if word == "BEFORE" else word for word in given)), message)
+    assert_invalid_input(
+        run("observe", *(file if word == "BEFORE" else word for word in given)), message
+    )
 
 
 def test_a_changed_setting_is_confirmed_by_a_linux_kernel(run):

@@ -150,7 +150,7 @@ def test_the_version_is_printed(run):
 
 
 def parsed(line: str) -> int:
-    """Parse a command line without doing anything; unknown options and bad values are refused."""
+    """Parse a command line without doing anything; unknown options and bad values are rejected."""
     program, name, *arguments = shlex.split(line)
     assert program == "vegasfluid"
     command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined]

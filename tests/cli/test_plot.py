@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from tests.cli.commands import document, refused
+from tests.cli.commands import assert_invalid_input, document
 from vegasfluid.cli import plot
 
 
@@ -48,7 +48,9 @@ def test_one_run_into_a_file_of_another_format(run, saved, tmp_path):
     assert (status, err) == (0, "")
     assert document(out) == {"files": [str(saved[1])], "plot": str(target)}
     assert "<svg" in target.read_text()
-    refused(run("plot", str(saved[1]), "--metric", "ratio"), "--metric with a trajectory", "sweeps")
+    assert_invalid_input(
+        run("plot", str(saved[1]), "--metric", "ratio"), "--metric with a trajectory", "sweeps"
+    )
 
 
 @pytest.mark.slow
@@ -59,8 +61,10 @@ def test_a_sweep_is_drawn_with_the_chosen_metric(run, small, tmp_path, drawn):
     assert run("sweep", small, *over, "--out", store)[0] == 0
     assert run("plot", store, "--metric", "utilisation", "--out", target)[0] == 0
     assert drawn[0].axes[0].get_ylabel() == "utilisation"
-    refused(run("plot", store, store), "a sweep with other files is not supported")
-    refused(run("plot", store, "--metric", "speed"), "--metric must be one of", "'speed'")
+    assert_invalid_input(run("plot", store, store), "a sweep with other files is not supported")
+    assert_invalid_input(
+        run("plot", store, "--metric", "speed"), "--metric must be one of", "'speed'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,8 +74,12 @@ def test_other_files_are_refused(run, tmp_path, name, content):
     file = tmp_path / name
     if content is not None:
         file.write_bytes(content)
-    refused(run("plot", str(file)), "plot: FILE must be a trajectory (.nc", str(Path(name)))
+    assert_invalid_input(
+        run("plot", str(file)), "plot: FILE must be a trajectory (.nc", str(Path(name))
+    )
 
 
 def test_a_folder_that_is_no_sweep_is_refused(run, tmp_path):
-    refused(run("plot", str(tmp_path), "--out", str(tmp_path / "x.png")), str(tmp_path))
+    assert_invalid_input(
+        run("plot", str(tmp_path), "--out", str(tmp_path / "x.png")), str(tmp_path)
+    )

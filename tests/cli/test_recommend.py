@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import vegasfluid as vf
-from tests.cli.commands import SMALL, WITHOUT_VEGAS, document, edited, refused, written
+from tests.cli.commands import SMALL, WITHOUT_VEGAS, assert_invalid_input, document, edited, written
 
 
 def test_recommend_json(run, small):
@@ -20,7 +20,14 @@ def test_recommend_json(run, small):
     assert (result["model"], result["tuned"], result["goal"]) == (small, "vegas", {"ratio": 1.0})
     assert result["version"] == vf.__version__
     assert result["reached"] is True
-    assert result["packets"]["runs"] in (3, 6, 12, 24, 48, 96)  # doubled where they tell too little
+    assert result["packets"]["runs"] in (
+        3,
+        6,
+        12,
+        24,
+        48,
+        96,
+    )  # doubled while the interval is too wide
 
 
 def test_recommend_out_of_reach_exits_with_3_and_a_reason(run, small):
@@ -31,16 +38,18 @@ def test_recommend_out_of_reach_exits_with_3_and_a_reason(run, small):
 
 def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
     path = written(tmp_path, WITHOUT_VEGAS)
-    refused(
+    assert_invalid_input(
         run("recommend", path),
         "law must be vegas in at least one class, but is 'reno",
     )
     lonely = edited('[flows.reno]\ncount = 2\nbase_rtt_ms = 20\nlaw = { name = "reno" }', "")
     path = written(tmp_path, lonely)
-    refused(run("recommend", path), "the number of classes must be at least 2, but is 1")
+    assert_invalid_input(
+        run("recommend", path), "the number of classes must be at least 2, but is 1"
+    )
     two = SMALL.replace('law = { name = "reno" }', 'law = { name = "vegas" }')
     path = written(tmp_path, two)
-    refused(run("recommend", path), "tune must be given, as one of reno, vegas")
+    assert_invalid_input(run("recommend", path), "tune must be given, as one of reno, vegas")
 
 
 @pytest.fixture
@@ -79,15 +88,19 @@ def test_what_last_does_not_go_with_is_refused(run, small, tmp_path, caches):
             caches.mkdir(mode=0o700, exist_ok=True)
             (caches / "recommend").mkdir(mode=0o700, exist_ok=True)
             (caches / "recommend" / "last.json").write_text(damage)
-        refused(run("recommend", "--last", "--out", target), "--last must be given after a")
-    refused(run("recommend"), "MODEL must be given: a model file, or the name of a built-in model")
-    refused(run("recommend", "--last"), "--last must be given with --out FILE")
-    refused(
+        assert_invalid_input(
+            run("recommend", "--last", "--out", target), "--last must be given after a"
+        )
+    assert_invalid_input(
+        run("recommend"), "MODEL must be given: a model file, or the name of a built-in model"
+    )
+    assert_invalid_input(run("recommend", "--last"), "--last must be given with --out FILE")
+    assert_invalid_input(
         run("recommend", small, "--last", "--out", target), "--last with MODEL is not supported"
     )
     for option in (["--runs", "3"], ["--tune-queue"], ["--pareto"], ["--plot", "a.png"]):
         given = run("recommend", "--last", "--out", target, *option)
-        refused(given, f"--last with {option[0]} is not supported: it writes the last")
+        assert_invalid_input(given, f"--last with {option[0]} is not supported: it writes the last")
     assert not (tmp_path / "tuned.toml").exists()
 
 
@@ -127,9 +140,13 @@ BUSY = ("--min-utilisation", "0.9", "--runs", "2")
 def test_what_any_number_needs(run, tmp_path):
     """The goal needs a bound, and the theory of alpha does not apply."""
     path = written(tmp_path, WITHOUT_VEGAS)
-    refused(run("recommend", path, *ANY), "--min-utilisation must be given with the goal delay")
-    refused(run("recommend", path, *ANY, *BUSY, "--explain"), "--explain with named parameters")
-    refused(
+    assert_invalid_input(
+        run("recommend", path, *ANY), "--min-utilisation must be given with the goal delay"
+    )
+    assert_invalid_input(
+        run("recommend", path, *ANY, *BUSY, "--explain"), "--explain with named parameters"
+    )
+    assert_invalid_input(
         run("recommend", path, *ANY, *BUSY, "--pareto"),
         "objective must be fairness among all flows",
     )

@@ -140,7 +140,7 @@ def test_the_tolerance_is_met_or_reported_as_missed(run, small, tmp_path):
 
 
 def test_what_the_fluid_takes_for_granted(run, small):
-    """Periodic losses are told from independent ones, and a false base RTT starves Vegas."""
+    """Periodic losses differ from independent ones, and a false base RTT starves Vegas."""
 
     def goodput(*options: str) -> dict[str, float]:
         classes = document(run("simulate", small, "--json", *options)[1])["classes"]

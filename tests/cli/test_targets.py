@@ -10,7 +10,7 @@ from pathlib import Path
 import matplotlib.figure
 import pytest
 
-from tests.cli.commands import refused
+from tests.cli.commands import assert_invalid_input
 from vegasfluid.cli.targets import check_target, is_ours, save_picture
 from vegasfluid.errors import InvalidInput
 
@@ -39,7 +39,7 @@ def test_files_of_others_are_not_replaced(run, small, tmp_path, monkeypatch, nam
     Path(name).write_bytes(OTHERS[name])
     command, *more = COMMANDS[name]
     allowed = "a new file, or one that vegasfluid wrote (--force replaces any)"
-    refused(run(command, small, *more, name), f"{more[-1]} must be {allowed}", name)
+    assert_invalid_input(run(command, small, *more, name), f"{more[-1]} must be {allowed}", name)
     assert Path(name).read_bytes() == OTHERS[name]
     assert sorted(os.listdir()) == sorted(["model.toml", name])
 
@@ -70,13 +70,15 @@ def test_the_model_is_never_replaced(run, small, tmp_path, monkeypatch, force, n
     given = {"the same": name, "a link": str(link), "another path": str(tmp_path / name)}
     command, *more = COMMANDS[name]
     outcome = run(command, name, *more, given[way], *force)
-    refused(outcome, f"{more[-1]} must be a file other than MODEL")
+    assert_invalid_input(outcome, f"{more[-1]} must be a file other than MODEL")
     assert Path(name).read_text() == text
 
 
 def test_a_trajectory_is_a_netcdf_file(run, small, tmp_path):
-    refused(run("simulate", small, "--out", small), "--out must be named *.nc")
-    refused(run("simulate", small, "--out", str(tmp_path / "run.png")), "--out must be named *.nc")
+    assert_invalid_input(run("simulate", small, "--out", small), "--out must be named *.nc")
+    assert_invalid_input(
+        run("simulate", small, "--out", str(tmp_path / "run.png")), "--out must be named *.nc"
+    )
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])

@@ -1,4 +1,4 @@
-"""The command as it is typed: in a process of its own, on the shell's path, on a terminal."""
+"""The command as it is typed: in a separate process, on the shell's path, on a terminal."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Processes of one flow under independent losses, drawn loss by loss.
 
-Between losses a window grows as its law says; after a number of packets that is exponentially
+Between losses a window grows by its drift; after a number of packets that is exponentially
 distributed, mean 1 / prob, it is cut.
 """
 

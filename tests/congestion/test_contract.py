@@ -1,4 +1,4 @@
-"""A law is told twice, as packet rules and as a fluid drift; here the two are held together.
+"""The packet rules and the fluid drift of each congestion control agree.
 
 The packet rules are driven as plain Python by a toy sender.
 """
@@ -332,7 +332,7 @@ def test_reds_average_decays_on_an_idle_link_at_the_rate_of_its_derivative() -> 
 
 
 def queue_driver(law: DropTail, service: int, buffer: int) -> tuple[Any, Any]:
-    """The engine's queue as plain Python, which says whether it takes a packet; its record."""
+    """The engine's queue as plain Python, which states whether it takes a packet; its record."""
     dtype = with_fields(LINK, [])
     link = plain_class(dtype)()
     for name in dtype.names or ():

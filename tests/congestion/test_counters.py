@@ -29,7 +29,7 @@ def test_every_dialect_has_them_and_a_trajectory_explains_them() -> None:
 def test_one_decision_is_counted_a_round_trip(
     dialect: str, thresholds: tuple[int, int], counter: str
 ) -> None:
-    """With rtt = 2 base and a window near 40, Vegas sees 20 packets of its own, Linux 40."""
+    """With rtt = 2 base and a window near 40, Vegas sees 20 of its packets, Linux 40."""
     alpha, beta = thresholds
     clock = Clock(Vegas(alpha, beta, dialect=dialect), 40.0, RTT / 2)
     clock.run_until(3 * RTT)

@@ -294,7 +294,7 @@ def test_a_fresh_epoch_is_that_after_slow_start(cwnd: float, rtt_ms: float) -> N
 
 @pytest.mark.parametrize(("age", "gives_way"), [(0.8, True), (1.3, False)])
 def test_whether_a_loss_gives_way(age: float, gives_way: bool) -> None:
-    """In units of K: below the plateau the next one is lowered, and told so to the fluid."""
+    """In units of K: below the plateau the next one is lowered, also in the fluid."""
     law, lost = Cubic(friendly=False), 400.0
     steady = after_loss(law, lost, 20)
     k = steady.flow.k

@@ -178,9 +178,9 @@ def test_the_fluid_has_the_sawtooth(count: int) -> None:
     """Packets of more than a few flows are not quite in step: more than the paper's amplitude."""
     theory, queue = Sawtooth(count, 40), late(fluid(count), "queue")
     measured = late(packets(count), "queue")
-    swing, theirs = queue.max() - queue.min(), measured.max() - measured.min()
-    assert swing >= 0.95 * theory.amplitude
-    assert swing == pytest.approx(theirs, rel=0.12)
+    peak_to_peak, theirs = queue.max() - queue.min(), measured.max() - measured.min()
+    assert peak_to_peak >= 0.95 * theory.amplitude
+    assert peak_to_peak == pytest.approx(theirs, rel=0.12)
     assert marked_fraction(fluid(count)) == pytest.approx(marked_fraction(packets(count)), rel=0.15)
     assert queue.mean() == pytest.approx(measured.mean(), rel=0.07)
 
@@ -200,8 +200,8 @@ RED = Red(20, 420, max_drop=0.5, weight=0.002, ecn=True, wait=False, implementat
 
 def answered_each_window(prob: float) -> float:
     """Marks x = p W in a round trip: 1 - p = x / (1 + x) x / 2, as x / (1 + x) are answered."""
-    rest = 1 - prob
-    return rest + math.sqrt(rest**2 + 2 * rest)
+    kept = 1 - prob
+    return kept + math.sqrt(kept**2 + 2 * kept)
 
 
 def linux_window(prob: float) -> float:

@@ -57,7 +57,7 @@ def test_renos_constants(process: str, constant: float) -> None:
 @pytest.mark.parametrize("part", [0.5, 0.8, 1.0, 1.2, 1.6])
 @pytest.mark.parametrize(("dialect", "cut"), [("ns2", 0.25), ("brakmo", 0.5)])
 def test_vegas_recovers_as_documented(dialect: str, cut: float, part: float) -> None:
-    """The mean window of Vegas whose place of rest is a part of what losses would leave it."""
+    """The mean window of Vegas whose equilibrium is a fraction of the window that losses allow."""
     free = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
     cap, base = part * free, 0.5
     law = Vegas(alpha=round(cap * base), beta=1e6, dialect=dialect)

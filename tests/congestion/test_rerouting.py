@@ -12,8 +12,8 @@ from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.errors import InvalidInput
 
 K, N, L = 100, 20, 4
-RESTING = {"alpha": 1, "beta": 500, "gamma": 1}
-"""Thresholds between which every backlog of these tests lies, so that the window rests."""
+CONSTANT = {"alpha": 1, "beta": 500, "gamma": 1}
+"""Thresholds between which every backlog of these tests lies, so that the window is constant."""
 
 
 class Route:
@@ -50,7 +50,7 @@ class Route:
 @pytest.mark.parametrize("before", [90, 104, 109, 110, 195])
 def test_the_base_rtt_follows_a_longer_route_after_four_groups(before: int) -> None:
     """Groups of N packets begin after the K-th; the first L whole ones on the new way count."""
-    route = Route(VegasRerouting(**RESTING))
+    route = Route(VegasRerouting(**CONSTANT))
     route.take(before)
     old = route.lengthen(2.0 * RTT)
     assert old >= K
@@ -62,14 +62,14 @@ def test_the_base_rtt_follows_a_longer_route_after_four_groups(before: int) -> N
 
 
 def test_plain_vegas_never_follows() -> None:
-    route = Route(Vegas(dialect="ns2", **RESTING))
+    route = Route(Vegas(dialect="ns2", **CONSTANT))
     route.take(110)
     route.lengthen(2.0 * RTT)
     assert route.follows_after(2000) is None
 
 
 def test_a_spike_of_three_groups_is_forgotten() -> None:
-    route = Route(VegasRerouting(**RESTING))
+    route = Route(VegasRerouting(**CONSTANT))
     route.take(110)
     begin = route.lengthen(2.0 * RTT)
     assert route.follows_after(3 * N - 5) is None
@@ -83,7 +83,7 @@ def test_a_spike_of_three_groups_is_forgotten() -> None:
 
 def test_nothing_happens_while_the_backlog_is_learnt() -> None:
     """Step (1): up to the K-th packet it is plain Vegas; what RTT that one has is no surprise."""
-    route = Route(VegasRerouting(**RESTING))
+    route = Route(VegasRerouting(**CONSTANT))
     route.take(40)
     route.lengthen(2.0 * RTT)
     assert route.follows_after(1000) is None
@@ -102,7 +102,7 @@ def test_the_margin_is_the_smaller_of_delta_and_gamma(
     rtt: float, queued: float, limit: float
 ) -> None:
     for excess, noticed in ((0.99, False), (1.01, True)):
-        route = Route(VegasRerouting(**RESTING), rtt, queued)
+        route = Route(VegasRerouting(**CONSTANT), rtt, queued)
         route.take(K + N - 10)
         assert route.flow.backlog_delay == pytest.approx(queued)
         route.lengthen(rtt + excess * limit)

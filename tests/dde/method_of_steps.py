@@ -37,7 +37,7 @@ class Problem:
     """y' = rhs(t, y, history, above), and y = past(t) before the start.
 
     `delayed_times(t, y)` are the times at which the right-hand side reads the past,
-    `switches(t, y, history)` the indicators of which `above` says that they are not negative.
+    `switches(t, y, history)` the indicators of which `above` states that they are not negative.
     A clamp (component, lower, upper) holds its component while the slope points outwards.
     """
 

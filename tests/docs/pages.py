@@ -1,6 +1,6 @@
 """The pages as their reader would follow them: every block of code is run, read or looked up.
 
-`Reader(page, folder).follow()` goes through a page from top to bottom in a folder of its own, in
+`Reader(page, folder).follow()` goes through a page from top to bottom in a separate folder, in
 which `network.toml` ("your network") and a copy of `models/` lie; `look()` runs nothing, but sees
 that code compiles, that models can be read, and that commands and their options exist.
 
@@ -72,7 +72,7 @@ class Block(NamedTuple):
 
     Args:
         kind: the language, or a directive in braces.
-        caption: the file that it is, where it says so.
+        caption: the file that it is, where it states this.
         text: what it holds.
         before: the paragraph before it.
         line: where it stands.
@@ -224,7 +224,7 @@ class Reader:
 
     @contextlib.contextmanager
     def where(self, block: Block) -> Iterator[None]:
-        """Tell the page and the line with whatever goes wrong."""
+        """Add the page and the line to an error."""
         try:
             yield
         except BaseException as wrong:

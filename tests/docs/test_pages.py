@@ -1,4 +1,4 @@
-"""Every block of code on every page is run, read or looked up, as `tests/pages.py` says."""
+"""Every block of code on every page is run, read or looked up, as in `tests/docs/pages.py`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_reader_can_follow(page: Path, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_laws_of_ones_own(tmp_path: Path) -> None:
-    """In a process of its own, which alone knows them."""
+    """In a separate process, which alone knows them."""
     assert len(EXTENDING) == 4
     environment = {
         **os.environ,

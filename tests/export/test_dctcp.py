@@ -27,7 +27,7 @@ def test_linux_gets_the_shift_and_alpha_in_1024ths() -> None:
         "sysctl -w net.ipv4.tcp_congestion_control=dctcp",
     ):
         assert f"{line}\n" in text
-    assert "Receivers need it, too" in text
+    assert "Receivers need DCTCP, too" in text
 
 
 def test_freebsd_gets_the_shift_and_alpha_in_1024ths() -> None:

@@ -1,4 +1,4 @@
-"""Hosts of a model in ns-2 and ns-3: what they have, what replaces it, and what is refused."""
+"""Hosts of a model in ns-2 and ns-3: what they have, what replaces it, and what is rejected."""
 
 from __future__ import annotations
 

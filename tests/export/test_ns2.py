@@ -96,7 +96,7 @@ PLAIN = {
 
 
 def small(**parts: str) -> Model:
-    """The small model with some parts of its own."""
+    """The small model with some other parts."""
     text = SMALL
     for key, value in {**PLAIN, **parts}.items():
         text = text.replace(key, value)
@@ -150,7 +150,7 @@ MANY = {"sessions that queue up": 16}
 
 
 def study_except(quick: str, names: Iterable[str]) -> list:
-    """Parameters, all but one of them part of the study: each compiles a kernel of its own."""
+    """Parameters, all but one of them part of the study: each compiles a separate kernel."""
     return [pytest.param(name, marks=() if name == quick else pytest.mark.study) for name in names]
 
 

@@ -31,7 +31,7 @@ def test_packets_that_came_through() -> None:
 
 @pytest.mark.parametrize("warmup", [0.0, 2.0, 2.7, 3.999])
 def test_totals_begin_at_the_end_of_the_warmup_also_between_samples(warmup: float) -> None:
-    """Counters that grow evenly grow in the rest of the run by its length."""
+    """Counters that grow evenly grow in the remaining run by its length."""
     field = build(Network(Link(1000.0, 60), {"reno": Flows(3, Reno(), base_rtt=0.06)})).vector_field
     until, rates = 5.0, np.random.default_rng(1).uniform(1.0, 2.0, field.saved.size)
     ys = np.linspace(0.0, until, 6)[:, np.newaxis] * rates

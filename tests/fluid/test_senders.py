@@ -45,7 +45,7 @@ def test_after_a_timeout_a_flow_waits_for_its_timer_and_half_of_slow_start(
 ) -> None:
     """The timer is at least 1.5 round trips; slow start doubles 1 to half of 16 in three of them.
 
-    A flow in slow start sends half of the time's packets: half of it counts as silence.
+    A flow in slow start sends half of the time's packets: half of it counts as idle time.
     """
     duration = timeout_duration(jnp.array([16.0]), senders(rtt, min_rto))
     assert float(duration[0]) == pytest.approx(timer + 3 * rtt / 2)

@@ -41,8 +41,8 @@ class Draw:
     def __init__(self, number: int) -> None:
         self.random = np.random.default_rng([29, number])
         self.capacity = mbps(self.log(1, 100))
-        self.held = self.capacity * 0.1
-        self.buffer = round(max(20.0, self.log(0.3, 3.0) * self.held))
+        self.pipe = self.capacity * 0.1
+        self.buffer = round(max(20.0, self.log(0.3, 3.0) * self.pipe))
 
     def log(self, low: float, high: float) -> float:
         return float(np.exp(self.random.uniform(np.log(low), np.log(high))))

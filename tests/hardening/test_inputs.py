@@ -29,11 +29,11 @@ RUNS = {
     "sweep_class_dotdot",
     "ctrl_c_ignored_packets",
 }
-"""Inputs that are valid models now; the others are refused when they are read."""
+"""Inputs that are valid models now; the others are rejected when they are read."""
 LONGEST = 120
 """Seconds after which a command counts as hanging; it takes a few, and more on a busy machine."""
 LONGEST_REFUSAL = 10.0
-"""CPU time after which an invalid file must be refused, s."""
+"""CPU time after which an invalid file must be rejected, s."""
 
 COMPUTES = {"recommend_20000_flows"}
 """Inputs whose runs take longer than compiling them."""

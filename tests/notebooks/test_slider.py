@@ -57,7 +57,7 @@ def ratio_at(alpha: float, beta: float) -> float:
 
 
 def check(seen: Seen) -> None:
-    """The text is of where the sliders stand, and says what the model does."""
+    """The text is of where the sliders stand, and states what the model does."""
     alpha, beta, ratio = seen.reading
     assert (alpha, beta) == seen.sliders
     assert ratio == pytest.approx(ratio_at(alpha, beta), rel=1e-6)

@@ -64,7 +64,7 @@ def test_git_keeps_no_outputs_and_nothing_of_a_machine(path):
 def test_cells_have_names_of_their_own(path):
     ids = [cell.id for cell in read(path).cells]
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch(r"[a-z][a-z0-9-]*", item) for item in ids), "say what a cell is"
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]*", item) for item in ids), "state what a cell is"
 
 
 @each_notebook

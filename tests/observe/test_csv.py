@@ -1,4 +1,4 @@
-"""CSV files: names, units and separators of columns, and what is refused."""
+"""CSV files: names, units and separators of columns, and what is rejected."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Reports of iperf3 and output of tc: values read by hand, and what is refused."""
+"""Reports of iperf3 and output of tc: values read by hand, and what is rejected."""
 
 import copy
 import json

@@ -24,29 +24,29 @@ LONGEST = 2.0
 """Time that reading a few kilobytes may take on a busy machine, s."""
 
 
-def mutated(data: bytes, dice: random.Random) -> bytes:
+def mutated(data: bytes, rng: random.Random) -> bytes:
     """The data with one to six changes: bytes changed, cut out, repeated, replaced, or the end cut.
 
     Args:
         data: the input.
-        dice: random numbers.
+        rng: random numbers.
     """
-    for _ in range(dice.randint(1, 6)):
-        place = dice.randrange(len(data) or 1)
-        end = place + dice.choice((1, 2, 4, 16, 100))
-        kind = dice.randrange(6)
+    for _ in range(rng.randint(1, 6)):
+        place = rng.randrange(len(data) or 1)
+        end = place + rng.choice((1, 2, 4, 16, 100))
+        kind = rng.randrange(6)
         if kind == 0:
-            data = data[:place] + bytes([dice.randrange(256)]) + data[place + 1 :]
+            data = data[:place] + bytes([rng.randrange(256)]) + data[place + 1 :]
         elif kind == 1:
             data = data[:place] + data[end:]
         elif kind == 2:
             data = data[:end] + data[place:]
         elif kind == 3:
-            data = data[:place] + dice.choice(PIECES) + data[place:]
+            data = data[:place] + rng.choice(PIECES) + data[place:]
         elif kind == 4:
-            piece = dice.choice(PIECES)
+            piece = rng.choice(PIECES)
             data = data[:place] + piece + data[place + len(piece) :]
-        elif dice.random() < 0.3:
+        elif rng.random() < 0.3:
             data = data[:place]
     return data
 
@@ -71,6 +71,6 @@ def outcome(file, data: bytes) -> str:
 
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_damaged_files_are_read_or_refused_in_one_line(tmp_path, name):
-    dice = random.Random(sum(name.encode()))
-    outcomes = {outcome(tmp_path / "input", mutated(INPUTS[name], dice)) for _ in range(150)}
+    rng = random.Random(sum(name.encode()))
+    outcomes = {outcome(tmp_path / "input", mutated(INPUTS[name], rng)) for _ in range(150)}
     assert outcomes == {"read", "refused"}

@@ -84,7 +84,7 @@ def test_a_buffer_that_never_filled_is_a_wide_range(found):
 def test_no_model_without_a_capacity():
     flow = samples("a > x", TIMES, 0.3, rtt_s=np.full(len(TIMES), BASE))
     idle = estimate(Measurement((flow,)))
-    with pytest.raises(InvalidInput, match="capacity must be known"):
+    with pytest.raises(InvalidInput, match="capacity of the link must be known"):
         model_text(idle)
     assert next_measurements(idle)[0].startswith("The link was never full.")
 

@@ -1,4 +1,4 @@
-"""Output of `ss -tin`: values read by hand, forms of several versions, and what is refused."""
+"""Output of `ss -tin`: values read by hand, forms of several versions, and what is rejected."""
 
 import pytest
 

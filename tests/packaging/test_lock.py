@@ -62,7 +62,7 @@ def test_the_page_of_licences_lists_what_the_lock_brings_along():
     rows = [line.split("|") for line in licences.PAGE.read_text().splitlines() if " | " in line]
     listed = {row[1].strip(): row[2].strip() for row in rows[1:]}
     assert listed == licences.versions(), "python -m tools.licences writes it anew"
-    assert all(row[3].strip() not in ("", "not told") for row in rows[1:])
+    assert all(row[3].strip() not in ("", "not stated") for row in rows[1:])
 
 
 def test_the_page_of_licences_is_what_the_metadata_say():

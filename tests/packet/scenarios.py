@@ -53,7 +53,7 @@ SOME = ("reno", "newreno", "sack", "brakmo", "ns3")
 
 
 def crowded(aqm: QueueDiscipline) -> Network:
-    """More flows than the link has room for: losses, timeouts, packets that come twice."""
+    """More flows than the link can carry: losses, timeouts, packets that come twice."""
     classes = {
         "near": Flows(6, Reno(), base_rtt=0.02, start=UniformStart(0.5)),
         "far": Flows(6, Reno(), access=800.0, access_delay=0.02, start=UniformStart(0.5)),

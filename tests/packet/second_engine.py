@@ -3,12 +3,12 @@
 It checks vegasfluid's engine, which looks ahead: that one follows a packet as far as it can the
 moment that a queue admits it. Here every arrival at a queue, every departure from a link, every
 arrival at an access link, at the receiver and at the sender, every timer of a sender, a receiver
-or an application is an event of its own. Both use the same rules of the laws, of the queues and of
+or an application is a separate event. Both use the same rules of the laws, of the queues and of
 the applications; everything else is written anew from the RFCs, in the plainest way: what is lost
 or in the network is counted when it is asked for, delays are looked up when a packet leaves.
 
 Times are whole picoseconds. Events of one time come in the order of their kinds, then of the
-flows, then of the stages of their paths. Each flow and each queue draws from a source of its own:
+flows, then of the stages of their paths. Each flow and each queue draws from a separate source:
 a queue when a packet arrives and the last number was used, and for jitter when it admits one, a
 flow for an overhead when it sends.
 """
@@ -42,7 +42,7 @@ from vegasfluid.traffic import random_variates
 
 
 def sampled(log: list[tuple[float, ...]], ticks: np.ndarray) -> np.ndarray:
-    """What the last entry up to each time says, (entries, times)."""
+    """Value of the last entry up to each time, (entries, times)."""
     rows = np.array(log, float)
     return rows[np.searchsorted(rows[:, 0], ticks, side="right") - 1, 1:].T
 

@@ -53,7 +53,7 @@ class Packet:
 
 @dataclass
 class Echo:
-    """What a receiver says of marks: by RFC 3168, section 6.1.3, or by RFC 8257, section 3.2."""
+    """What a receiver echoes of marks: by RFC 3168, section 6.1.3, or by RFC 8257, section 3.2."""
 
     exact: bool
     on: bool = False

@@ -1,4 +1,4 @@
-"""Times and numbers at the ends of their ranges: nothing wraps, and too much is refused."""
+"""Times and numbers at the ends of their ranges: nothing wraps, and too much is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows over drop-tail do not synchronise: senders wait at random, unless the model says not to.
+"""Flows over drop-tail do not synchronise: senders wait at random, unless the model excludes it.
 
 The remedy, and its size of one packet time: S. Floyd and V. Jacobson, "On traffic phase effects in
 packet-switched gateways", Internetworking: Research and Experience 3(3), 1992, section 3.

@@ -248,8 +248,8 @@ def test_bad_input_is_one_line_and_exit_2(arguments, message, capsys):
     assert output.err.count("\n") == 1
 
 
-def told_by_the_report() -> dict[tuple[str, str], str]:
-    """The verdicts of the report that lies beside the papers, by claim and what it says."""
+def verdicts_in_report() -> dict[tuple[str, str], str]:
+    """The verdicts of the report beside the papers, by claim and statement."""
     rows = re.findall(
         r"^\| `([^`]+)` \|.*\*\*(.+?)\*\*.*$", (PAPERS / "report.md").read_text(), re.MULTILINE
     )
@@ -267,7 +267,7 @@ def in_order() -> list[Path]:
 
 
 def test_the_report_has_every_claim_and_the_readme_its_counts():
-    verdicts = list(told_by_the_report().values())
+    verdicts = list(verdicts_in_report().values())
     assert len(verdicts) >= 250
     counts = [verdicts.count(verdict.value) for verdict in Verdict]
     row = f"| all | {len(verdicts)} | {' | '.join(map(str, counts))} |"
@@ -288,7 +288,7 @@ def check_quick_run(folder: Path, capsys, kept=lambda experiment: True) -> dict:
     document = json.loads(capsys.readouterr().out)
     assert document["unexplained"] == {}
     assert document["claims"] == sum(document["verdicts"].values())
-    calls = told_by_the_report()
+    calls = verdicts_in_report()
     for name_of_paper, paper in document["papers"].items():
         quick = {item.name for item in experiments_of(name_of_paper) if item.quick and kept(item)}
         claims = load_paper(PAPERS / name_of_paper).claims

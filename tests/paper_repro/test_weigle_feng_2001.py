@@ -120,11 +120,11 @@ def test_the_alpha_at_which_vegas_has_equal_goodput():
 
 
 @pytest.fixture
-def dice(monkeypatch):
+def fixed_rng(monkeypatch):
     draw_random_numbers(monkeypatch)
 
 
-@pytest.mark.usefixtures("dice")
+@pytest.mark.usefixtures("fixed_rng")
 @pytest.mark.parametrize("kind", ["nps", "pareto"])
 def test_one_connection_a_source_is_never_begun_anew(kind):
     (traffic,) = {group.traffic for group in carrying(table_1(2), kind).flows.values()}

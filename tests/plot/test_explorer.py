@@ -25,7 +25,7 @@ def network(**laws: object) -> vf.Network:
 
 @cache
 def shown() -> Explorer:
-    """One for all tests; made inside the first, which says how programs are compiled."""
+    """One for all tests; made inside the first, which states how programs are compiled."""
     return vf.plot.explore(network(), until=20, packets=(LOWEST, HIGHEST), points=3)
 
 

@@ -20,7 +20,7 @@ from vegasfluid.sweep import open_sweep, runner
 
 POINTS, FEW = 120, 40
 KILLS, OWN_CLUSTER, WORKER_KILLS = 20, 5, 5
-"""How often; one in OWN_CLUSTER sweeps has workers of its own, which go with it."""
+"""How often; one in OWN_CLUSTER sweeps has its own workers, which go with it."""
 LONGEST = 120.0
 """Seconds that a wait may take on a busy machine."""
 
@@ -64,7 +64,7 @@ def undisturbed(asked, scheduler, tmp_path_factory):
 
 
 def begun(asked, path, *more):
-    """A sweep that runs, in a process group of its own."""
+    """A sweep that runs, in a separate process group."""
     return start(
         [*COMMAND, *map(str, asked), "--out", path, *more],
         env=environment(),
@@ -131,7 +131,7 @@ def workers_of(process):
 
 
 def chunks_after(process, path, count):
-    """Wait until some more chunks are there, and say how many there are."""
+    """Wait until some more chunks are there, and state how many there are."""
     wanted = chunks_in(path) + count
     wait_for(lambda: chunks_in(path) >= wanted, process)
     return chunks_in(path)

@@ -1,4 +1,4 @@
-"""Without the extra `sweep` everything else works, and a sweep says what to install."""
+"""Without the extra `sweep` everything else works, and a sweep states what to install."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_a_point_that_fails_is_recorded_and_stops_nothing(tmp_path):
 def test_the_store_of_another_sweep_is_left_alone(tmp_path, undisturbed, options, message):
     path = tmp_path / "sweep.zarr"
     run(small_sweep(), path)
-    with pytest.raises(InvalidInput, match=f"--out must be new.*{message}"):
+    with pytest.raises(InvalidInput, match=f"--out must be a new path.*{message}"):
         run(small_sweep(**options), path)
     assert files_of(path) == undisturbed
 

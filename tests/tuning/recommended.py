@@ -1,4 +1,4 @@
-"""A recommendation as if one had been made, for tests of what is said about it."""
+"""A recommendation as if one had been made, for tests of reports on it."""
 
 from __future__ import annotations
 

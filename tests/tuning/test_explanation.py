@@ -1,4 +1,4 @@
-"""Explanations: what is measured, what is said of networks that theory knows nothing of."""
+"""Explanations: what is measured, what they report of networks outside the theory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def office_explanation() -> Explanation:
 @pytest.fixture
 @cache
 def silent() -> Explanation:
-    """An adaptive RED never rests."""
+    """An adaptive RED has no equilibrium."""
     adaptive = Red(min_thresh=40, max_thresh=120, adaptive=True)
     return explain(recommended(office(aqm=adaptive), LAW), **TIMES, runs=2)
 
@@ -159,7 +159,7 @@ def test_invalid_input(options, message):
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch):
-    """A width of one's own: what is piped is not broken into lines."""
+    """A fixed width: what is piped is not broken into lines."""
     monkeypatch.setenv("COLUMNS", "80")
 
 

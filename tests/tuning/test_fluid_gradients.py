@@ -82,7 +82,7 @@ def test_a_point_is_evaluated_once(fluid):
 
 
 def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(fluid, monkeypatch):
-    """The swings of a network with data both ways do that; a difference is near the derivative."""
+    """Oscillations of a network with data both ways do that; differences are near derivatives."""
     values, slopes = fluid.at(np.log(VALUES))
 
     def overflown(*given):
@@ -101,7 +101,7 @@ def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(
 
 
 def test_further_points_correct_the_differences_by_a_run_each(monkeypatch):
-    """Their slopes tell how the outputs changed on the way, and across it are those of before."""
+    """Their slopes show how the outputs changed on the way, and across it are those of before."""
     fluid = DifferentiableFluid(network(), PARAMETERS, UNTIL, WARMUP)
     fluid._overflows = True
     runs = []
@@ -123,4 +123,4 @@ def test_further_points_correct_the_differences_by_a_run_each(monkeypatch):
         slopes, change = getattr(new, name), getattr(after, name) - getattr(before, name)
         np.testing.assert_allclose(slopes @ step, change, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(slopes @ across, getattr(old, name) @ across, rtol=1e-9)
-    assert fluid.at(here + step + 0.01)[1] is new  # so near a difference would be of swings
+    assert fluid.at(here + step + 0.01)[1] is new  # so near a difference would be of oscillations

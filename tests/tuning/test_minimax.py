@@ -144,7 +144,7 @@ def fluids() -> ScenarioFluids:
 
 
 def distance(network: Network, alpha: float) -> float:
-    """log(ratio / goal) by a run of its own, of its own structure, with a recording's ratio."""
+    """log(ratio / goal) by a separate run, with its structure, with a recording's ratio."""
     law = with_alpha(network.flows["vegas"].law, alpha)
     run = record_fluid(network.with_law("vegas", law), UNTIL, DEFAULT_SAMPLES)
     return math.log(run.totals_after(WARMUP).goodput_ratio(1) / GOAL)
@@ -187,7 +187,7 @@ def test_slopes_are_those_of_central_differences(fluids):
 
 
 def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
-    """Every network at every alpha of a grid by a run of its own; the least worst case of them."""
+    """Every network at every alpha of a grid by a separate run; the least worst case of them."""
     result = search_minimax(fluids, 3.0, 0.5, 300.0)
     assert result.least == pytest.approx(np.zeros(len(scenarios)))
     step = 0.04

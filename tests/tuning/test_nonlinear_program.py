@@ -193,7 +193,7 @@ PARAMETERS = (AlphaParameter("vegas", 1, 2.0), RedParameter("max_drop"))
 
 
 def truth(a: float, u: float) -> Outputs:
-    """What packets would say: the tuned flow gets less and less of what the fluid says."""
+    """Stands for packets: the tuned flow gets less and less of its goodput in the fluid."""
     share = a * u / 2 / (1 + a * u / 2) ** 1.2
     return outputs(a, u)._replace(
         goodput=np.array([1 - share, share]) * 100, queueing_delay=1.5 * a**1.3 * u**2 / 100

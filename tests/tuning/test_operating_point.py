@@ -40,7 +40,7 @@ def test_points_are_where_the_fluid_model_is():
 
 
 def test_several_links_add_up():
-    """The link at the end has more than enough room, and a Vegas flow from elsewhere."""
+    """The link at the end has more than enough capacity, and a Vegas flow from elsewhere."""
     links = {"a": LINK, "b": LINK, "end": vf.Link(5e3, 50)}
     flows = {"long": replace(NETWORK.flows["reno"], path=("a", "b", "end"))}
     flows |= {name: replace(NETWORK.flows["reno"], path=(name,)) for name in ("a", "b")}
@@ -88,7 +88,7 @@ def test_too_many_packets_are_left_to_the_fluid_model():
 def test_linux_can_follow_what_is_recommended_on_network_2():
     """At the fluid's drop share, half as high again, it would count as one that cannot."""
     model = modelfile.read_model("weigle_feng_network2")
-    law = vf.Vegas(142, 144, dialect="ns2")  # by `recommend`, which tells Linux's alpha, too
+    law = vf.Vegas(142, 144, dialect="ns2")  # by `recommend`, which reports Linux's alpha, too
     tuned = replace(model, network=model.network.with_law("vegas", law))
     settings, missing = translate(law, operating_points(tuned, ["vegas"])["vegas"])
     assert missing == {}

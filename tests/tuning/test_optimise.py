@@ -57,7 +57,7 @@ def test_jains_index_is_raised(searched_model):
 
 @pytest.mark.slow
 def test_a_constraint_has_priority_over_the_ratio(fair, searched_model):
-    """Fewer drops than the fair alpha makes: what is fairest with so few is taken, and told."""
+    """Fewer drops than the fair alpha makes: the fairest such setting is chosen and reported."""
     bound = 0.8 * fair.after.packets.means()["drop_share"]
     result = recommend(office(), constraints=Constraints(drop_share=bound), **TRIAL)
     assert result.after.packets.means()["drop_share"] <= 1.02 * bound

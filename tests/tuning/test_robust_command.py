@@ -1,4 +1,4 @@
-"""Why no setting is fair over ranges, and what the command says of them."""
+"""Why no setting is fair over ranges, and what the command reports."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_round_trips_twenty_times_as_long_are_not_fair(far, command):
 @pytest.mark.slow
 @pytest.mark.unoptimised
 def test_keys_of_the_command(many, command):
-    """Those of every recommendation, and what is said of the ranges."""
+    """Those of every recommendation, and the report on the ranges."""
     result = json.loads(command(MANY, many, "--json")[1])
     robust = result["robust"]
     assert set(result) == {

@@ -59,7 +59,7 @@ def test_on_a_plateau_the_smallest_alpha_is_taken():
 
 
 def test_goal_below_the_smallest_alpha():
-    """Nothing is below: the smallest alpha is the answer, and it is not said to be the goal's."""
+    """Nothing is below: the result is the smallest alpha, and the goal is not reached."""
     result = search(office("ns2"), 0.01)
     assert not result.reached
     assert result.alpha == pytest.approx(1.0)
@@ -144,7 +144,7 @@ def test_steps_that_do_not_pass_the_root_double():
 
 
 def test_steps_by_a_slope_of_two_values_need_not_double():
-    """Equal values have the least slope: each step is the smallest, but the last is the rest."""
+    """Equal values have the least slope: steps are the smallest, the last is the remainder."""
     points, result = bracketed(lambda x: -1e-9 if x < 1 else 1.0, 1.0, smooth=True)
     assert points == pytest.approx([*(0.03 * step for step in range(12)), 20.0])
     assert result == pytest.approx((0.33, 20.0))

@@ -96,7 +96,7 @@ def test_rules_for_a_class_are_tried_with_the_recommendations_for_the_others(off
 
 
 def _far_with_defaults(network: Network) -> float:
-    """The geometric mean of the ratio, by runs of its own."""
+    """The geometric mean of the ratio, by separate runs."""
     changed = network.with_law("far", Vegas())
     runs = [simulate_packets(changed, seed=seed, **TIMES) for seed in range(1, 7)]
     goodput = [metrics.goodput(run) for run in runs]

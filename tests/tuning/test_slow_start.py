@@ -73,7 +73,7 @@ def test_better_is_nearer_beyond_doubt(result, than, expected):
 
 
 def ratio_at_start(network: Network) -> np.ndarray:
-    """Log of the ratio up to the end of the warm-up, over seeds of its own."""
+    """Log of the ratio up to the end of the warm-up, over other seeds."""
     logs = []
     for seed in range(201, 213):
         goodput = metrics.goodput(simulate_packets(network, until=WARMUP, warmup=0.0, seed=seed))

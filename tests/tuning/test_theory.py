@@ -1,4 +1,4 @@
-"""What theory says of an alpha, against numbers worked out apart from it."""
+"""Explanation of an alpha by theory, against numbers worked out apart from it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def office_theory(goal: float, alpha: int = 9) -> EquilibriumTheory:
 
 
 def by_hand(goal: float, **changes: float) -> dict[str, float]:
-    """Rest with a ratio of goodputs, by a root of one equation: sum N x (1 - p) = C."""
+    """Equilibrium with a ratio of goodputs, by a root of one equation: sum N x (1 - p) = C."""
     values = {**START, **changes}
     base = values["base_rtt"] + (1 + 40 / 1500) / values["capacity"]  # and the time to send
 
@@ -91,7 +91,7 @@ def by_hand(goal: float, **changes: float) -> dict[str, float]:
         "backlog": backlog,
         "alpha": backlog * (1 - CUT / 2 * math.log(1 - share)),
         "saturation": queued / math.sqrt(CUT * loss(queue)),
-        "climbing": share,
+        "recovering": share,
         "rtt_over_base": rtt / base,
     }
 
@@ -139,7 +139,7 @@ def test_the_sensitivity_to_pies_target_is_a_difference():
 
 @pytest.mark.slow
 def test_linux_counts_more_than_what_is_in_the_queue():
-    """Its estimate divides by the base RTT, it rests half a packet above alpha, and it halves."""
+    """It divides by the base RTT, has its equilibrium half a packet above alpha, and halves."""
     law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2
     linux = replace(network(), ack_bytes=40).with_law("vegas", law)
     result = fair_alpha(linux, "vegas", goal)
@@ -165,7 +165,7 @@ def test_terms_sum_to_the_recommended_alpha(goal):
 def test_regimes_up_to_the_ceiling(goal, regime):
     """The ceiling of the ratio is sqrt(2), where a flow climbs all the time."""
     result, hand = office_theory(goal), by_hand(goal)
-    share = hand["climbing"]
+    share = hand["recovering"]
     assert result.regime == regime
     assert result.recovering_fraction == pytest.approx(share, rel=1e-6)
     assert result.saturation_alpha == pytest.approx(hand["saturation"], rel=1e-5)
@@ -240,16 +240,16 @@ def test_a_goal_below_every_alpha():
 
 def test_an_alpha_that_is_not_found_is_reported(monkeypatch):
     def fail(*_):
-        raise SolveFailed("no rest")
+        raise SolveFailed("no equilibrium")
 
     monkeypatch.setattr(theory, "fair_alpha", fail)
     result = explain_by_equilibrium(recommended(network(), Vegas(9, 11, dialect="ns2")))
-    assert result.target_missed == "the alpha with a ratio of 1 was not found (no rest)"
+    assert result.target_missed == "the alpha with a ratio of 1 was not found (no equilibrium)"
     assert result.alpha == 9
 
 
 def test_a_network_without_losses():
-    """Others that send little leave room: the queue is what Vegas wants, and rest is a set."""
+    """Others that send little leave capacity free: Vegas sets the queue, with many equilibria."""
     start = network(capacity=1600.0)
     rate = Cbr(rate=100.0)
     modest = replace(start.flows["reno"], law=Unresponsive(), traffic=rate)
@@ -273,7 +273,7 @@ def test_a_network_without_losses():
 
 
 def test_verdict_is_that_of_the_margin():
-    """More delay makes queues swing: the margin falls through 1, and the verdict with it."""
+    """More delay makes queues oscillate: the margin falls below 1."""
     far = network(base_rtt=1.0, min_thresh=4.0, max_thresh=80.0)
     near, swung = (
         office_theory(1.0),

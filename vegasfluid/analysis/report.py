@@ -1,6 +1,6 @@
 """Equilibrium, fair alpha, stability, closed forms and certificate of one network, in one call.
 
-What cannot be computed is missing, and the result says why. Where no stable equilibrium is
+What cannot be computed is missing, and the result states why. Where no stable equilibrium is
 found, averages of a fluid run replace it. The packet simulator checks the alpha that theory gives.
 """
 

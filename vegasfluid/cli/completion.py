@@ -105,7 +105,7 @@ def vegas_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
 def laws_of(ctx: typer.Context) -> dict[str, str]:
     """Congestion control of each class in the model that is on the command line; empty on error.
 
-    While the value of an option is missing, Click does not say which words are arguments.
+    While the value of an option is missing, Click does not state which words are arguments.
     """
     words = [word for word in (ctx.params.get("model"), *ctx.args) if word]
     try:

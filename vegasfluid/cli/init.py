@@ -126,13 +126,13 @@ def valid_answer(question: Question, before: Answers) -> str:
             given = Words("missing at the end of the input")
             raise InvalidInput("init", question.name, "given", given)
         answer = line.strip() or default
-        refusal = refused({**before, question.name: answer})
-        if refusal is None:
+        error = error_in({**before, question.name: answer})
+        if error is None:
             return answer
-        print(printable(refusal), file=sys.stderr)
+        print(printable(error), file=sys.stderr)
 
 
-def refused(given: Answers) -> str | None:
+def error_in(given: Answers) -> str | None:
     """Why the last of the answers is not valid; None: it is."""
     answers = dict(given)
     try:

@@ -167,7 +167,7 @@ def observe(
 ) -> None:
     """Estimate a network from measurements (ss, iperf3, tc, captures) and write a model of it.
 
-    With --before and --after: say whether a change of settings did what it should.
+    With --before and --after: report whether a change of settings reached its goal.
     """
     if before or after:
         from vegasfluid.cli.before_after import run as compare

@@ -38,8 +38,8 @@ def run(
 
     Args:
         name: path of a model file, or name of a built-in model.
-        tune_gamma: refused: see FRONT_ONLY.
-        out: refused, too.
+        tune_gamma: not supported: see FRONT_ONLY.
+        out: not supported.
         plot: picture to write; None: none.
         until: simulated time, s; None: that of the model.
         warmup: warm-up, s; None: that of the model.

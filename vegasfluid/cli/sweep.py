@@ -192,7 +192,7 @@ def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
         return
     line = f"{out}: {done} of {status.points} points"
     if status.failed:
-        line += f"; {status.failed} failed (the variable `reason` says why)"
+        line += f"; {status.failed} failed (the variable `reason` states why)"
     console().print(f"{line}; computed in {seconds:.1f} s.", soft_wrap=True)
 
 

@@ -41,7 +41,7 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
-    """Context that shows the progress of a sweep; after Ctrl-C it says how to resume.
+    """Context that shows the progress of a sweep; after Ctrl-C it states how to resume.
 
     Args:
         out: Zarr store of the sweep.

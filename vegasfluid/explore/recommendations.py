@@ -50,7 +50,7 @@ def recommendation(
         lines.put(line)
 
     def search() -> Recommendation:
-        """The recommendation; None in `lines` says that it is there, or that it failed."""
+        """The recommendation; None in `lines` states that it is there, or that it failed."""
         settings = RunSettings(until=model.duration, warmup=model.warmup, report=report)
         try:
             return recommend(model.network, tuned, **settings)

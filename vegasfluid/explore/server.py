@@ -1,7 +1,7 @@
 """The web server of the page: on 127.0.0.1 only, for those who know the token in its address.
 
 Another page in the same browser, and a name that an attacker points at this machine (DNS
-rebinding), are refused by the headers Host, Origin and Sec-Fetch-Site.
+rebinding), are rejected by the headers Host, Origin and Sec-Fetch-Site.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_json(200, found)
 
     def name_of_request(self) -> str | None:
-        """Name of the requested file or answer; None if the request was refused, and is answered.
+        """Name of the requested file or answer; None if the request was rejected, and is answered.
 
         It must name this server, come from its own page or from the address bar, and begin with
         the token.
@@ -180,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
         return rest[0]
 
     def json_of_request(self) -> dict[str, Any] | None:
-        """The JSON object in the body; None if the request was refused, and is answered.
+        """The JSON object in the body; None if the request was rejected, and is answered.
 
         The content type must be that of JSON, which a page of another origin cannot send without
         being asked for permission first.
@@ -241,7 +241,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def refuse(self, status: int, reason: str) -> None:
-        """Answer that a request is refused, in one line."""
+        """Answer that a request is rejected, in one line."""
         self.close_connection = True
         self.send_json(status, {"refused": reason})
 

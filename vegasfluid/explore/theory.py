@@ -1,4 +1,4 @@
-"""What theory says of a network without running it: its equilibrium and the stability of that."""
+"""Equilibrium of a network, and its stability, from theory without a run."""
 
 from __future__ import annotations
 

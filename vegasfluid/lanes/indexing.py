@@ -90,7 +90,7 @@ class Indexing:
     def writable(self, value: Value, varying: bool) -> Stored:
         """The array in memory, to be overwritten: itself, or a copy if its content is needed.
 
-        `varying` says whether the new elements will differ between lanes.
+        `varying` states whether the new elements will differ between lanes.
         """
         if isinstance(value, Stored) and value.replaceable and value.varying >= varying:
             return value

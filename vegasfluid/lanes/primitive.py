@@ -296,7 +296,7 @@ def foreign_call(
 def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | NoLaneKernel:
     """The GPU's program of a traced function, or the reason why there is none.
 
-    `batched` says which of its arguments differ between lanes.
+    `batched` states which of its arguments differ between lanes.
     """
     try:
         return gpu_program(jaxpr, batched)

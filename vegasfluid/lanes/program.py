@@ -179,7 +179,7 @@ def write_body(
 def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[str]) -> Value:
     """The argument number `number` of the program: in registers if it is small, else in memory.
 
-    `aval` has its shape and dtype; `differs` says whether it differs between the lanes in `lanes`.
+    `aval` has its shape and dtype; `differs` states whether it differs between `lanes`.
     """
     dtype, shape = np.dtype(aval.dtype), tuple(aval.shape)
     b.type_of(dtype)

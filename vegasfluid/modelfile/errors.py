@@ -107,7 +107,7 @@ def show_value(value: object) -> str:
 
 
 def validation_error(allowed: str, given: str, *keys: str | int) -> ValidationError:
-    """Pydantic error that says what is allowed and what is given, for validators to raise.
+    """Pydantic error that states what is allowed and what is given, for validators to raise.
 
     `keys` lead from the validated table to the value; pydantic puts the table's own path first.
     """

@@ -14,7 +14,7 @@ def next_measurements(found: NetworkEstimate) -> list[str]:
     """Sentences on what to measure next, the most useful first.
 
     Args:
-        found: what the measurement tells.
+        found: estimates from the measurement.
     """
     advice = []
     if not found.is_full:

@@ -37,7 +37,7 @@ receivers delay ACKs (compared with the limits of drop-tail queues on kernel tra
 ROUND_TRIPS = 1.5
 """Time, in RTTs, from a drop to its repetition: losses belong to the largest delay before them."""
 LEAST_LOSSES = 4
-"""Number of intervals with losses from which on the discipline is judged."""
+"""Number of intervals with losses from which on the discipline is classified."""
 BELOW_PLATEAU = 0.95
 """Fraction of the plateau below which a drop-tail queue loses nothing."""
 EARLY_LOSSES = 0.2

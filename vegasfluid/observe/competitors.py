@@ -34,7 +34,7 @@ LEAST_INTERVAL = 0.3
 BLOCKS = 20
 """Blocks of the bootstrap."""
 LARGEST = 200.0
-"""Number of flows up to which correlations can tell the number (chosen: they are below 1 %)."""
+"""Number of flows up to which correlations show the number (chosen: they are below 1 %)."""
 ALIKE = 0.5
 """Number of others, below one, that contradicts rates whose sum varies."""
 STEADY = ("vegas",)
@@ -112,17 +112,17 @@ def competitors_from_share(grid: TimeGrid, capacity: Estimated) -> Competitors:
     """
     control, members = _varying(grid.controls)
     rates = grid.packets / grid.span
-    rest = capacity.scaled(1.0)._replace(how="capacity that the measured flows do not get")
-    missing = float(rest.value or 0.0) - float(rates.sum())
+    unmeasured = capacity.scaled(1.0)._replace(how="capacity that the measured flows do not get")
+    missing = float(unmeasured.value or 0.0) - float(rates.sum())
     reach = (capacity.high - capacity.low) / 2
-    rate = Estimated(missing, max(missing - reach, 0.0), missing + reach, rest.how)
+    rate = Estimated(missing, max(missing - reach, 0.0), missing + reach, unmeasured.how)
     alike = rates[members] if len(members) else rates
     each = float(alike.mean())
     spread = float(alike.std(ddof=1)) if len(alike) > 1 else 0.3 * each
     relative = float(NORMAL_QUANTILE * spread / each)
     count = missing / each
     error = relative * (count / len(alike) ** 0.5 + count**0.5)
-    how = f"{rest.how}, divided by the rate of a {control or 'measured'} flow"
+    how = f"{unmeasured.how}, divided by the rate of a {control or 'measured'} flow"
     low, high = max(count - error, 1.0), max(count + error, 1.5)
     return Competitors(Estimated(max(count, 1.0), low, high, how), rate, control)
 

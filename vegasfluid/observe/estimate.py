@@ -1,4 +1,4 @@
-"""What a measurement tells about a network: links, flows and competitors."""
+"""Estimates of a network from a measurement: links, flows and competitors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALL_SEEN = 0.97
 
 @dataclass(frozen=True)
 class NetworkEstimate:
-    """What a measurement tells about a network. Rates are in packets/s, delays in s.
+    """Estimates of a network from a measurement. Rates are in packets/s, delays in s.
 
     Intervals contain the true value with a probability of 90 %.
     """

@@ -33,7 +33,7 @@ ROUNDING = 1e-3
 
 
 class LinkCounters(NamedTuple):
-    """What the counters of the bottleneck's queue tell.
+    """Estimates from the counters of the bottleneck's queue.
 
     Args:
         discipline: its discipline; None: not among those known.
@@ -47,7 +47,7 @@ class LinkCounters(NamedTuple):
 
 
 def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCounters | None:
-    """What counters tell of the bottleneck: the queue with the most drops, then the most packets.
+    """Estimates from counters of the bottleneck: the queue with most drops, then most packets.
 
     Args:
         queues: queues that were measured.

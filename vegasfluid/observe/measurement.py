@@ -35,7 +35,7 @@ class FlowSamples:
         congestion_control: name as the system has it, such as `cubic`; None: not known.
         segment_bytes: data of a full packet (the maximum segment size), bytes; None: not known.
         window_packets: congestion window, packets; (sample,).
-        rtt_s: round-trip time, s; (sample,). `is_smoothed` says which.
+        rtt_s: round-trip time, s; (sample,). `is_smoothed` states which.
         is_smoothed: True: `rtt_s` is the smoothed RTT of the sender's kernel; False: each value is
             the mean of the RTTs that were measured since the sample before.
         min_rtt_s: smallest RTT of single packets so far, or within the kernel's window (five

@@ -1,4 +1,4 @@
-"""A model file from what a measurement tells, with the source of each number in a comment."""
+"""A model file from the estimates of a measurement, with the source of each number in a comment."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def model_text(found: NetworkEstimate, files: Sequence[str] = (), *, add_vegas: 
     """Text of a model file: a network with ranges, each with its source.
 
     Args:
-        found: what the measurement tells.
+        found: estimates from the measurement.
         files: names of the files that were read.
         add_vegas: whether a Vegas flow is added, for `recommend` to tune, if none was measured.
 

@@ -22,7 +22,7 @@ def repeat(found: NetworkEstimate, seed: int = 1) -> xr.Dataset:
     """Trajectory of the estimated model, with the nominal values of its ranges.
 
     Args:
-        found: what the measurement tells; its capacity is known.
+        found: estimates from the measurement; its capacity is known.
         seed: seed of the packet simulator.
     """
     model = modelfile.loads(model_text(found, add_vegas=False))
@@ -33,7 +33,7 @@ def compared_means(found: NetworkEstimate, run: xr.Dataset) -> dict[str, dict[st
     """Measured and modelled means of each measured class.
 
     Args:
-        found: what the measurement tells.
+        found: estimates from the measurement.
         run: the trajectory of `repeat`.
 
     Returns:

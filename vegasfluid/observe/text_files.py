@@ -15,7 +15,7 @@ DEFAULT_SEGMENT = 1448.0
 LARGEST = 1e18
 """Largest number that a sample may have: counters of bytes, times in nanoseconds."""
 LARGEST_DOCUMENT = 1 << 30
-"""Size above which a JSON file is refused, bytes: it is read as a whole."""
+"""Size above which a JSON file is rejected, bytes: it is read as a whole."""
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ from vegasfluid.observe.measurement import FlowSamples, Measurement
 __all__ = ["TimeGrid", "binned_rates", "time_grid"]
 
 LEAST_PACKETS = 50.0
-"""Packets below which a flow is left out: it says nothing about the network."""
+"""Packets below which a flow is left out: it has no information about the network."""
 LEAST_SHARE = 1e-3
 """Packets of a flow relative to the largest one below which it is left out."""
 LEAST_SAMPLES = 20

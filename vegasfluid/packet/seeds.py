@@ -49,7 +49,7 @@ def simulate_seeds(
     Returns:
         The trajectories (see `vegasfluid.trajectory`) along a dimension `seed`; `sel(seed=...)`
         selects one, for `vegasfluid.metrics`. If all runs are equal, as nothing in the network is
-        random, the attribute `warnings` says so.
+        random, the attribute `warnings` states this.
 
     Raises:
         InvalidInput: for no seeds or equal seeds, or a time out of range.

@@ -30,7 +30,7 @@ def measured_and_modelled(
     """Plot mean windows, RTTs and goodputs of each class, measured and in the model.
 
     Args:
-        found: what the measurement tells.
+        found: estimates from the measurement.
         measurement: the measurement.
         run: trajectory of the model, from `vegasfluid.observe.repeat`.
 

@@ -107,7 +107,7 @@ def start_resource_tracker() -> None:
 def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
     """Context with the client of a Dask scheduler, or of a new cluster on this machine's cores.
 
-    The new cluster communicates by TLS with certificates of its own. A scheduler unpickles what it
+    The new cluster communicates by TLS with its own certificates. A scheduler unpickles what it
     receives, so without TLS any user of the machine could run code as this user. The processes of
     a new cluster share the memory that this one may use.
 

@@ -78,7 +78,7 @@ class Results:
     def fail(self, point: int, error: Exception) -> None:
         """Record in `status` that a run of a point failed; the reason of the first error is kept.
 
-        An error of the machine is raised instead, as it says nothing of the point: results must
+        An error of the machine is raised instead, as it is no property of the point: results must
         follow from the sweep alone.
 
         Args:

@@ -30,7 +30,7 @@ class Progress:
 
     Args:
         points: number of points of the whole sweep.
-        found: points that the store held when this run began.
+        found: points that the store contained when this run began.
         done: points that the store holds now, failed ones included.
         failed: points that could not be simulated.
         began: start of this run on the clock `time.monotonic`, s.

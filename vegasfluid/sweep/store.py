@@ -75,7 +75,7 @@ class Store:
 
     def __init__(self, path: Path, sweep: Sweep) -> None:
         self.path, self._sweep = path, sweep
-        # Zarr would leave out a chunk of NaN, and a lost file could not be told from it.
+        # Zarr would leave out a chunk of NaN, and a lost file could not be distinguished from it.
         with zarr.config.set({"array.write_empty_chunks": True}):
             self._group = zarr.open_group(path, mode="r+")
             self._arrays = {name: self._array(name) for name in (*METRICS, "status", "reason")}

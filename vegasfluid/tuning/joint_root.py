@@ -2,7 +2,7 @@
 
 Plain runs, a few, on the fluid model or on packets: from slopes as a share follows its backlog,
 each run corrects the Jacobian (SciPy's `BroydenFirst`). No derivative is needed: that of the
-fluid takes longer than all these runs, and says nothing where a network oscillates.
+fluid takes longer than all these runs, and is useless where a network oscillates.
 """
 
 from __future__ import annotations

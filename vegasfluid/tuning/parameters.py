@@ -3,7 +3,7 @@
 A parameter is set in a network, and in the numbers of its equations, where its value may be traced.
 
 **beta = alpha + 2 packets of window.** The dead band between alpha and beta must be wide enough for
-a window that moves in whole packets, judged by a rounded estimate, to stay in it: two packets.
+a window that moves in whole packets, compared with a rounded estimate, to stay in it: two packets.
 Where the estimate divides by the base RTT (Linux), a packet of window counts rtt / base, and the
 band is that much wider. Wider still only lets flows that came from above keep more than flows that
 came from below for as long as nothing is lost, which is unfair among Vegas flows (C. Boutremans and

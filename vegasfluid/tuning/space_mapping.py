@@ -1,7 +1,7 @@
 """The best setting on packets, starting from the fluid model's: solve, measure, correct, repeat.
 
 The fluid's outputs (goodputs, delay, drops, utilisation) are multiplied by what the packet
-simulator measured over what the fluid says at the last setting, and the program is solved anew:
+simulator measured over the fluid result at the last setting, and the program is solved anew:
 the corrected model agrees with the packets there, and its derivatives lead on. From the second
 measurement on the correction is linear in the logarithms (Broyden's update). Constraints are
 tightened by what the measurement leaves uncertain.

@@ -136,7 +136,7 @@ def recommend_numbers(
             program = make_program(evaluator, important, objective, constraints)
         best = best_network(Search(program, network, important, evaluator), shown)
     after = evaluator.evaluate(best)
-    reached, reason = judge(program, after, x if not important else None)
+    reached, reason = goal_status(program, after, x if not important else None)
     numbers = [tuned_number(one, network, best, shown[one]) for one in parameters]
     evaluator.seconds["total"] = time.perf_counter() - begin
     return NumberRecommendation(
@@ -303,7 +303,7 @@ def fluid_guess(search: Search, given: Values, best: Values) -> Values:
     return search.settable(found.x)
 
 
-def judge(
+def goal_status(
     program: NonlinearProgram, after: EvaluatedNetwork, given: np.ndarray | None
 ) -> tuple[bool, str]:
     """Whether packets confirm the objective within the constraints, and if not, why.

@@ -322,7 +322,7 @@ def test_other_laws_and_queues_have_no_place_in_renos_chart():
 
 
 def shared(**classes: Flows) -> Any:
-    """Rest of classes at the RED queue of 1000 packets/s that they share."""
+    """Equilibrium of classes at the RED queue of 1000 packets/s that they share."""
     law = Red(min_thresh=50, max_thresh=150, weight=0.01, wait=False)
     return equilibrium(Network(Link(1000.0, 400, law), classes))
 

@@ -161,7 +161,7 @@ def test_the_alpha_without_losses_is_the_backlog_of_the_share(dialect):
 
 
 def test_alphas_of_rates_are_fair_where_round_trip_times_differ():
-    """Each Vegas flow has the window of a Reno flow of its own round-trip time."""
+    """Each Vegas flow has the window of a Reno flow with the same round-trip time."""
     for at in drifts.draws(POINTS, 5, base_rtt=(0.01, 0.3), queue=(20, 500), prob=(1e-5, 1e-2)):
         capacity, rtt = 1000.0, at["base_rtt"] + at["queue"] / 1000.0
         point = {"capacity": capacity, "queue": at["queue"], "drop_prob": at["prob"]}
@@ -241,7 +241,7 @@ def test_ratios_that_the_theory_sheet_simulated_without_losses_of_vegas(alpha, r
     """Section 5d: 5 + 5 flows, C = 1000, T = 50 ms, RED from 50 to 150 with 0.1.
 
     The sheet's smooth law has beta = alpha + 2 and converges to the middle, alpha + 1 (its section
-    5b says so); at alpha = 30 its queue is 171, on RED's line drawn on. Figures of simulations.
+    5b states this); at alpha = 30 its queue is 171, on RED's line drawn on. Figures of simulations.
     """
     path = {"capacity": 1000.0, "base_rtt": 0.05, "min_thresh": 50.0, "slope": 1e-3}
     flows = {"competitors": 5, "tuned": 5, "loss_constant": SQRT2}

@@ -108,7 +108,7 @@ def test_cubic_from_all_of_its_states(process, gives_way, friendly):
         window = cubic_formula(law, process, at["rtt"], at["prob"])
         found = drifts.cubic_window(law, at["rtt"], at["prob"], process)
         assert window == pytest.approx(found, rel=1e-9)
-        assert (1 - law.beta) * at["prob"] * window < 0.5  # as the formula says where it holds
+        assert (1 - law.beta) * at["prob"] * window < 0.5  # as the formula states where it holds
 
 
 @every_process

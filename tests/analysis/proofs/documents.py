@@ -101,7 +101,7 @@ def times(number: str, factor: Fraction) -> str:
 
 
 def restated_or_none(document: Any) -> Any:
-    """None where the bounds are not in order any more, which is refused before any proof."""
+    """None where the bounds are not in order any more, which is rejected before any proof."""
     try:
         return restated(document)
     except InvalidInput as refused:

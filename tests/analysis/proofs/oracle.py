@@ -99,7 +99,7 @@ def with_alpha(network: Network, alpha: float) -> Network:
 
 
 def ratio_at(network: Network, alpha: float, process: str) -> float:
-    """The ratio at the rest of the laws' drifts, without the limit of two packets."""
+    """The ratio at the equilibrium of the controls' drifts, without the limit of two packets."""
     tuned, red = with_alpha(network, alpha), network.link.aqm
     low = red.min_thresh * (1 + 1e-9)
     end = (2 if red.gentle else 1) * red.max_thresh

@@ -1,4 +1,4 @@
-"""Networks and wishes that the proof does not cover are refused."""
+"""Networks and wishes that the proof does not cover are rejected."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_claims_without_the_true_value_are_rejected_and_weaker_ones_hold(small, 
     narrower = restated_or_none(changed(small, place, times(at(small, place), 1 + inwards)))
     weaker = restated_or_none(changed(small, place, times(at(small, place), 1 - inwards)))
     if path[0] == "box_packets":
-        assert verify(narrower).valid  # a smaller box with the rest in it says less
+        assert verify(narrower).valid  # a smaller box with the equilibrium in it claims less
         assert not verify(weaker).valid  # nothing is shown outside of RED's curve
         return
     assert narrower is None or not verify(narrower).valid
@@ -64,7 +64,7 @@ WITHOUT_EFFECT = {
     "gentle",
     "friendly",
 }
-"""They bind nowhere near the rest, so that the claims are true for others too."""
+"""They bind nowhere near the equilibrium, so that the claims are true for others too."""
 
 
 @pytest.mark.parametrize("path", PARAMETERS, ids=".".join)

@@ -1,4 +1,4 @@
-"""Test systems of one dimension as one system, whose argument says which: one compiled program.
+"""Test systems of one dimension as one system, whose argument states which: one compiled program.
 
 Every right-hand side is written out in the program and the argument selects among their values.
 A system that reads its past at fewer times than another of its family reads one of them again, or

@@ -218,6 +218,6 @@ def distance(times, solution):
 
 
 def errors(system, ys, t1=None):
-    """Largest error of each component, as a share of its own size."""
+    """Largest error of each component, as a fraction of its size."""
     known = answer(system, t1)[1]
     return np.abs(np.asarray(ys) - known).max(0) / (np.abs(known).max(0) + 1e-300)

@@ -17,7 +17,7 @@ METHODS = ["evaluate", "derivative"]
 
 
 def test_the_table_is_complete_and_says_what_the_code_has():
-    """A name is in the code just where the table says that it is served under this name."""
+    """A name is in the code just where the table states that it is served under this name."""
     arguments = list(inspect.signature(diffrax.diffeqsolve).parameters)
     arguments.remove("discrete_terminating_event")  # deprecated
     fields = [*inspect.get_annotations(diffrax.Solution), *METHODS]

@@ -1,4 +1,4 @@
-"""Implicit methods with the options of `dde.solve`: order, events, failures and refusals."""
+"""Implicit methods with the options of `dde.solve`: order, events, failures and invalid input."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ REVERSE = diffrax.RecursiveCheckpointAdjoint()
 
 
 def latched(t, y, history, args):
-    """A quantity that rises at rate 1 until the second component says that it was too high."""
+    """A quantity that rises at rate 1 until the second component states that it was too high."""
     rate, _ = args
     return jnp.stack([jnp.where(y[1] > 0.5, -y[0] / rate, 1.0), 0.0 * y[1]])
 

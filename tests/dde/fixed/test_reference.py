@@ -84,7 +84,7 @@ def measured_root(samples, gap):
 
 @pytest.mark.parametrize("gain", [1.067, 1.237, 1.339])
 def test_small_oscillations_follow_the_characteristic_equation(gain):
-    """Reno over RED, lag dependent on the queue: damping and frequency about the rest point."""
+    """Reno over RED, lag dependent on the queue: damping and frequency about the equilibrium."""
     queue = MIN_THRESH + FLOWS / gain
     rtt = PROPAGATION + queue / CAPACITY
     window = rtt * CAPACITY / FLOWS

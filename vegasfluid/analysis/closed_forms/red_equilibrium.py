@@ -95,7 +95,7 @@ def drop_prob(**options: Any) -> Expression:
     """RED's drop probability in symbols, as a function of a constant queue between its thresholds.
 
     Args:
-        options: parameters of `Red` that say how it spaces drops: `wait` or `implementation`.
+        options: parameters of `Red` that state how it spaces drops: `wait` or `implementation`.
     """
     law = Red(LOW, HIGH, max_drop=TOP, **options)  # type: ignore[arg-type]
     fraction = law.drop_prob(QueueState(Q, Average(Q), C, C, 10 * HIGH))
@@ -179,7 +179,7 @@ def exact_red_queue(name: str, description: str, **options: Any) -> Formula:
     Args:
         name: of the formula.
         description: in one line.
-        options: parameters of `Red` that say how it spaces drops: `wait` or `implementation`.
+        options: parameters of `Red` that state how it spaces drops: `wait` or `implementation`.
     """
     queue = solve_queue(drop_prob(**options) - filled_link(N).prob)
     return Formula(name, description, "queue", queue, RARE, SOURCE)

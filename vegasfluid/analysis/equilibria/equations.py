@@ -45,7 +45,7 @@ class Unknowns(NamedTuple):
     """The unknowns of the equilibrium equations.
 
     Args:
-        queue: packets; in data packets of work where a function says so; (queues,).
+        queue: packets; in data packets of work where a function states this; (queues,).
         aqm_states: the state of each queue discipline.
         classes: for each class the fields of its state that change, each (groups,).
         in_timeout: fraction of flows in timeout; (groups,).

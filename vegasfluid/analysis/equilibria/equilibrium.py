@@ -1,7 +1,7 @@
 """The equilibrium of a network: queues, windows, rates, and their derivatives by its parameters.
 
 Solved are the equations that runs integrate, with any options. An approximate equilibrium
-(`queue_sweeps`) is refined by Newton's method; `corners` says how unknowns at a limit (empty or
+(`queue_sweeps`) is refined by Newton's method; `corners` states how unknowns at a limit (empty or
 full queues, smallest or largest windows) or at a corner (Vegas at the edge of its dead band) are
 treated. The implicit function theorem gives derivatives by every number of the network. Where
 Vegas loses nothing, every backlog between alpha and beta is an equilibrium; then both ends of this
@@ -224,7 +224,7 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
 def estimate(model: FluidModel) -> Solution:
     """An approximate equilibrium of a fluid model (about ten digits), from below.
 
-    The search starts with small windows and empty queues. The result also says which unknowns are
+    The search starts with small windows and empty queues. The result also states which unknowns are
     at a limit (such as a full buffer) or at the edge of Vegas's dead band.
     """
     return solution_from(model, approximate_equilibrium(converging(model)))

@@ -93,7 +93,7 @@ def halton_queues(buffers: np.ndarray, count: int) -> Iterator[np.ndarray]:
 def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
     """The equilibrium of a model to which Newton's method leads from given queues (packets).
 
-    None if the method does not converge. The result also says which unknowns are at limits or
+    None if the method does not converge. The result also states which unknowns are at limits or
     corners.
     """
     point = balanced_near(converging(model), queue)

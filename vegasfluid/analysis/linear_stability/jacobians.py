@@ -78,7 +78,7 @@ class RecordingHistory(RampHistory):
     def _record(self, is_rate: bool, times: Any, components: Any) -> Any:
         """Append a read to `reads`, and return the perturbation to be added to its answer.
 
-        `is_rate` says whether rates are read, `times` (s) when, and `components` which (indices).
+        `is_rate` states whether rates are read, `times` (s) when, and `components` which (indices).
         The perturbation is 0 if there are none.
         """
         indices = np.arange(self._values.size)[components]

@@ -249,7 +249,7 @@ PFTK_RANGE = Range(
     ),
     (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
 )
-"""Validity of `pftk`. RFC 3819, section 8.5.2, says only that it breaks down as p approaches 1.
+"""Validity of `pftk`. RFC 3819, section 8.5.2, states only that it breaks down as p approaches 1.
 The limit 1/2 is chosen here: the formula replaces the mean duration of successive timeouts, which
 double up to 64 T_0, by (1 + 32 p^2) T_0. That is 0.97 to 1.59 times the exact mean for p up to 1/2,
 0.72 times at 0.6, and 0.07 times at 0.9."""

@@ -1,6 +1,6 @@
 """Search for the claims of a certificate of the fair alpha; `proof` proves them, `verify` checks.
 
-Where nothing can be claimed, an error says why. Queues are enclosed by the interval Newton method:
+If nothing can be claimed, an error states why. Queues are enclosed by the interval Newton method:
 if a step maps an interval into its own interior, there is exactly one root in it. So the claims
 depend neither on the bisection nor on the monotonicity that the checker relies on. The result is
 then checked like any other certificate.

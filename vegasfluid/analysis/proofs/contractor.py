@@ -1,7 +1,7 @@
 """Contraction of a box for a system of functions that fall in every variable.
 
 In a box each function is at most its value at the corner of lowest variables, and at least its
-value at the corner of highest variables. So two corners tell whether a box can contain a zero of
+value at the corner of highest variables. So two corners show whether a box can contain a zero of
 the system, and one more corner decides it for a half of the box.
 
 Sources:

@@ -94,7 +94,7 @@ MOST_LOSSES_PER_RTT = 2.0
 
 
 class NotProven(VegasfluidError):
-    """A claim or hypothesis that could not be proven; the message says which and why."""
+    """A claim or hypothesis that could not be proven; the message states which and why."""
 
 
 class Proof(NamedTuple):

@@ -268,7 +268,7 @@ def in_one_line(error: ErrorDetails) -> InvalidInput:
     error_type, given = error["type"], error["input"]
     path = [str(key) for key in error["loc"]]
     if path[:2] == ["problem", "competitors"] and len(path) > 4:
-        del path[3]  # the name of the law, by which pydantic tells CUBIC from the others
+        del path[3]  # the name of the law, by which pydantic selects the class
     if path[-1:] == ["[key]"]:
         path = ["a class's name"]
     if error_type.startswith("union_tag"):

@@ -204,7 +204,7 @@ class Red(QueueDiscipline):
 
     @property
     def chosen_implementation(self) -> str:
-        """Whose RED it is (`implementation`); outside a network ns-2's unless it says so."""
+        """Whose RED it is (`implementation`); outside a network ns-2's by default."""
         return self.implementation or "ns2"
 
     @property

@@ -1,4 +1,4 @@
-"""`vegasfluid doctor`: check the installation and say how to repair it."""
+"""`vegasfluid doctor`: check the installation and show how to repair it."""
 
 from vegasfluid.cli.doctor.report import run
 

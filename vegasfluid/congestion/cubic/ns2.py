@@ -14,7 +14,7 @@ Linux 6.1:
   to its own beta, 819/1024. A model's `beta` does not change it, as ns-2 computes it only once.
 * The smallest RTT is measured in whole milliseconds.
 
-ns-2's own `beta` is 819/1024, the model's 0.7 unless it says otherwise. Not modelled: rate halving
+ns-2's own `beta` is 819/1024, the model's default is 0.7. Not modelled: rate halving
 (in recovery ns-2 sends a packet for every second ACK until the new window is reached), the loss of
 retransmitted packets, which ns-2 finds without a timeout, C in units of 1/1024 (410/1024), and the
 rounding of its cube root (0.4 %).

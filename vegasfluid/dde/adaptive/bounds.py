@@ -106,7 +106,7 @@ def clipped_state(
     Args:
         y: state, shape (n, *batch).
         bounds: bounds of the bounded components.
-        modes: says which instances are confined.
+        modes: states which instances are confined.
         bounded: indices of the bounded components.
     """
     for number, component in enumerate(bounded):
@@ -122,7 +122,7 @@ def zero_slopes_at_bounds(
 
     Args:
         slope: dy/dt as it would be without bounds, shape (n, *batch).
-        modes: says which bounded components are at a bound.
+        modes: states which bounded components are at a bound.
         bounded: indices of the bounded components.
     """
     for number, component in enumerate(bounded):

@@ -58,7 +58,7 @@ def event_node(
 ) -> tuple[Node, BreakingPoints, EventRecord]:
     """The node right after an event, the breaking points with one for it, and its record.
 
-    `passed` is the time from the step's start to the event; `event` says which instances have one.
+    `passed` is the time from the step's start to the event; `event` marks the instances with one.
     """
     equation, bound_count = problem.equation, len(problem.equation.bounded)
     trial, at_bound = attempted.trial, context.modes.at_bound

@@ -42,7 +42,7 @@ class Options(TypedDict, total=False):
     event: diffrax.Event | None
     """Ends the solve where a `cond_fn` of this event is zero. It is called as `cond_fn(t, y, args,
     history=history)`, returns a number, and is located without a `root_finder`, too. The time of
-    the event is the last of `ts` with `SaveAt(t1=True)`; `Solution.event_mask` says which it was.
+    the event is the last of `ts` with `SaveAt(t1=True)`; `Solution.event_mask` states which it was.
     """
 
     project: Callable[..., Array] | None

@@ -66,8 +66,8 @@ def solve(
     Args:
         rhs: dy/dt, of the form of y0, as a function of (t, y, history, args). `history(s)` is y at
             time s <= t, for one time or an array of times (each leaf then has its axes in front);
-            `history.ago(lag)` is y at t - lag. `History` says where it may be called. With
-            `guards`, a fifth argument says whether each guard is not negative.
+            `history.ago(lag)` is y at t - lag. `History` states where it may be called. With
+            `guards`, a fifth argument states whether each guard is not negative.
         solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`; for stiff equations
             `Kvaerno3()`, `Kvaerno4()` or `Kvaerno5()`. An equation whose `rhs` never calls
             `history`, without bounds and guards, may use any solver of diffrax.

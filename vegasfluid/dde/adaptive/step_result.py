@@ -64,7 +64,7 @@ def resolve_step(
 ) -> StepResult:
     """Decide whether an attempted step advances to its end, ends at an event or is repeated.
 
-    `crossings` says which event indicators turned negative in it; `breaks` are the breaking points
+    `crossings` marks event indicators that turned negative in it; `breaks` are the breaking points
     so far. The result has time and state at the step's end, and whether the step is accepted. It
     has the event, the breaking points, and the length of the next attempt if an event shortens it.
     """

@@ -64,7 +64,7 @@ export class Jobs {
     });
   }
 
-  /** What theory says of the equilibrium; equations are compiled the first time, which takes seconds. */
+  /** Stability of the equilibrium, from theory; equations are compiled the first time, which takes seconds. */
   async stability() {
     const { model, tuned } = this.site.now();
     this.say("Stability of the equilibrium …");

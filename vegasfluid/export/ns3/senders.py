@@ -79,7 +79,7 @@ def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sen
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
     """The type ns3::TcpCubic with the parameters of `law`.
 
-    It has HyStart if the model's implementation is ns-3's; a note says so if it is another.
+    It has HyStart if the model's implementation is ns-3's; a note states this if it is another.
     """
     own = law.implementation == "ns3"
     values = {
@@ -105,7 +105,7 @@ def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) ->
 def scalable(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
     """The type ns3::TcpScalable with increase and decrease of `law`.
 
-    A note says so if the model has a legacy window, which ns-3 does not have.
+    A note states this if the model has a legacy window, which ns-3 does not have.
     """
     values = {"AIFactor": str(max(round(1 / law.increase), 1)), "MDFactor": repr(law.decrease)}
     notes = ()

@@ -82,7 +82,7 @@ def dispatcher(
 ) -> Any:
     """Numba's function of a table of addresses, compiled when it is called.
 
-    `cache` says whether Numba keeps the machine code in its cache folder; the other arguments are
+    `cache` states whether Numba keeps the machine code in its cache folder; the other arguments are
     those of `optimised_kernel`.
     """
     inline = njit(forceinline=True, **INNER_OPTIONS)

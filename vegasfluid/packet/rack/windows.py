@@ -122,15 +122,15 @@ def reduce_window(flow: Any, delivered: int, newly_lost: int, advanced: bool) ->
         return
     flow.reduced_delivered += delivered
     pipe = in_flight(flow)
-    room = int(flow.ssthresh) - pipe
-    if room < 0:
+    free = int(flow.ssthresh) - pipe
+    if free < 0:
         proportion = int(flow.ssthresh) * flow.reduced_delivered + int(flow.prior_cwnd) - 1
         allowed = proportion // int(flow.prior_cwnd) - flow.reduced_sent
     else:
         allowed = max(flow.reduced_delivered - flow.reduced_sent, delivered)
         if advanced and newly_lost == 0:
             allowed += 1
-        allowed = min(room, allowed)
+        allowed = min(free, allowed)
     allowed = max(allowed, 0 if flow.reduced_sent else 1)
     flow.cwnd = float(pipe + allowed)
 

@@ -1,4 +1,4 @@
-"""What makes no sense is refused beforehand, in one line."""
+"""What makes no sense is rejected beforehand, in one line."""
 
 from __future__ import annotations
 
