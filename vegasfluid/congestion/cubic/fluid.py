@@ -8,7 +8,7 @@ delayed ACKs do not change it (RFC 3465; RFC 9438 does so for W_est only).
 `beta = 0.8` gives the first CUBIC, which Marrone et al. used: a loss takes 0.2 of the window, K is
 cbrt(0.2 W_max / C), and the Reno-friendly window grows by 3 (0.2 / 1.8) packets per round trip.
 
-The packet rules of each implementation have separate files, which states how they differ.
+The packet rules of each implementation are in separate files, which state how they differ.
 
 Fluid: the window grows by the slope of the cubic; the time since the last loss and K are states.
 Vardoyan, Hollot and Towsley make the window itself a function of these. The slope has the same
