@@ -12,7 +12,7 @@ The networks are a Latin hypercube of small discrepancy. The first coordinate nu
 queue (RED, RED, drop-tail) meets each dialect and each competitor (Reno, CUBIC) three times. Sizes
 depend on each other as an operator would choose them, so that nothing has to be cut off:
 
-- up to 200 flows, but no more than the path holds packets (10 where it holds fewer);
+- up to 200 flows, but no more than packets fit into the path (10 where fewer fit);
 - thresholds and buffers are fractions of the bandwidth-delay product, with at least two packets
   per flow (three with drop-tail), since with less all flows would mostly be in timeouts;
 - max_drop is at least what Reno needs at max_thresh for an equal share;
@@ -316,7 +316,7 @@ def from_model(case: Case, record: Engine = ENGINES["fluid"]) -> Means:
 
 
 def differences(model: Means, packets: Means) -> Means:
-    """Return a model's means minus the packet simulator's, relative as `LEAST` says."""
+    """Return a model's means minus the packet simulator's, relative as defined at `LEAST`."""
     units = {name: max(packets[name], least) for name, least in LEAST.items()}
     return {name: (model[name] - packets[name]) / units.get(name, 1.0) for name in COMPARED}
 

@@ -103,7 +103,7 @@ def is_fair(ratio: float) -> bool:
 def command(*arguments: str) -> dict[str, Any]:
     """JSON document that a command of vegasfluid prints.
 
-    Also where a goal is not reached or a reference differs, which the exit status says.
+    Also where a goal is not reached or a reference differs, as the exit status shows.
     """
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, *arguments, "--json"],

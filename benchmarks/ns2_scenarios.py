@@ -1,7 +1,7 @@
 """Networks of vegasfluid for the scenarios of ns-2's reference runs.
 
-The runs are JSON objects of the project's ns-2 harness: `scenario` holds the network; `totals`,
-`link` and `flows` hold the results.
+The runs are JSON objects of the project's ns-2 harness: `scenario` has the network; `totals`,
+`link` and `flows` have the results.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Case:
 
     @property
     def right(self) -> bool:
-        """Whether both say the same."""
+        """Whether both agree."""
         return (self.predicted < 0) == (self.measured < 0)
 
 

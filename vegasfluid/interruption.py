@@ -3,7 +3,7 @@
 Python raises KeyboardInterrupt in the main thread when it next runs Python code: not before a
 packet run or XLA's compiler returns, never if a callback swallows it, and in the middle of JAX's
 C++ code, which then crashes. So a thread waits for the signals instead. It removes what is not
-finished, as `at_interruption` says, and ends the process at once. Compiled code runs without
+finished, as in `at_interruption`, and ends the process at once. Compiled code runs without
 Python's global interpreter lock, so it does not hold up this thread.
 """
 

@@ -73,7 +73,7 @@ def mutated(document: Document, random: Random, keys: tuple[str, ...] = ()) -> b
 
 
 def places(value: Any) -> Iterator[Place]:
-    """All values inside a document, each with the container that holds it."""
+    """All values inside a document, each with its container."""
     pairs = list(value.items() if isinstance(value, dict) else enumerate(value))
     for key, part in pairs:
         yield value, key

@@ -88,4 +88,4 @@ def share(values: Iterable[bool]) -> float:
 
 
 if __name__ == "__main__":
-    run(measure, "Hold random networks to what no run of the fluid may break.")
+    run(measure, "Check invariants of the fluid model on random networks.")

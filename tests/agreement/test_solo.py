@@ -1,4 +1,4 @@
-"""Each law alone: what the benchmark holds it to is met, but for what is known to be missed."""
+"""Each law alone: the targets of the benchmark are met, except for known misses."""
 
 from __future__ import annotations
 

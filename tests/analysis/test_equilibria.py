@@ -248,7 +248,7 @@ def full(packets: Any) -> Network:
 
 
 def test_a_full_queue_follows_the_buffer():
-    """The window follows as differences of two equilibria say."""
+    """The window follows as differences of two equilibria show."""
     found = slopes(equilibrium(full(40.0)), full, 40.0)
     ends = [equilibrium(full(buffer)).values.cwnd[0] for buffer in (39.9, 40.1)]
     assert found[0] == pytest.approx(1.0, rel=1e-9)

@@ -92,7 +92,7 @@ def test_a_comparison_needs_two_measurements_and_nothing_else(run, given, messag
 
 
 def test_a_changed_setting_is_confirmed_by_a_linux_kernel(run):
-    """Reno beside Vegas with alpha 2, then 40; the kernel's counters say 0.123 and 0.937."""
+    """Reno beside Vegas with alpha 2, then 40; the kernel's counters give 0.123 and 0.937."""
     files = [str(DATA / f"vegas_{when}_ss.txt") for when in ("before", "after")]
     status, shown, _ = run("observe", "--before", files[0], "--after", files[1], "--json")
     found = document(shown)

@@ -77,19 +77,19 @@ class Clock:
         flow.oldest_sent_at = round(self.sent_at.get(expected, 0))
         flow.oldest_transmissions = 1
         if acked:
-            self.obey(self.rules.on_ack(flow, round(now), acked), now)
+            self.apply(self.rules.on_ack(flow, round(now), acked), now)
         else:
-            self.obey(self.rules.on_duplicate_ack(flow, round(now)), now)
+            self.apply(self.rules.on_duplicate_ack(flow, round(now)), now)
         return now
 
     def report(self, expected: int) -> None:
-        """What selective ACKs say: what came out of order, and so what is lost before it."""
+        """Selective ACKs: what came out of order, and so what is lost before it."""
         flow = self.flow
         beyond = [seq for seq in self.received if seq > expected]
         flow.sacked = len(beyond)
         flow.lost_below = max([expected, *(seq + 1 - flow.reordering for seq in beyond)])
 
-    def obey(self, action: int, now: float) -> None:
+    def apply(self, action: int, now: float) -> None:
         flow = self.flow
         flow.max_seq = max(flow.max_seq, flow.next_seq)
         if action & (RETRANSMIT | RESEND):

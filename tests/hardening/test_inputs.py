@@ -73,7 +73,7 @@ def time_limit() -> Iterator[None]:
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Exit status and standard output; a refusal is one printable line and status 2."""
+    """Exit status and standard output; an error is one printable line and status 2."""
     began = time.process_time()
     status = run_app([*arguments])
     computed = time.process_time() - began

@@ -240,7 +240,7 @@ TABLE_1 = {  # number: count, access Mbps, access ms, Mbps, ms, buffer, RED min,
 
 @pytest.mark.parametrize("number", TABLE_1)
 def test_the_networks_of_weigle_and_feng(number: int) -> None:
-    """Table 1 of the paper, and the packets that it says a round trip holds (section 4)."""
+    """Table 1 of the paper, and the packets per round trip that it states (section 4)."""
     count, access, access_delay, rate, delay, buffer, low, high = TABLE_1[number]
     network = load(ROOT / f"models/weigle_feng_network{number}.toml").network
     assert network.link == Link(

@@ -1,4 +1,4 @@
-"""Numbers given as ranges: read, refused, written again, and what the other commands make of them."""
+"""Numbers given as ranges: read, rejected, written again, and what the other commands make of them."""
 # ruff: noqa: E501 (one case a line)
 
 from __future__ import annotations

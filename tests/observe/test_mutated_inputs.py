@@ -1,4 +1,4 @@
-"""Damaged files of every format are read or refused in one line: no traceback, no hang."""
+"""Damaged files of every format are read or rejected in one line: no traceback, no hang."""
 
 import random
 import time
@@ -52,7 +52,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 
 def outcome(file, data: bytes) -> str:
-    """`read` or `refused`, after a check of the message and the time."""
+    """`read` or `rejected`, after a check of the message and the time."""
     file.write_bytes(data)
     begin = time.perf_counter()
     try:
@@ -66,11 +66,11 @@ def outcome(file, data: bytes) -> str:
     assert "\n" not in message
     assert message.startswith(str(file))
     assert len(message) < 400
-    return "refused"
+    return "rejected"
 
 
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_damaged_files_are_read_or_refused_in_one_line(tmp_path, name):
     rng = random.Random(sum(name.encode()))
     outcomes = {outcome(tmp_path / "input", mutated(INPUTS[name], rng)) for _ in range(150)}
-    assert outcomes == {"read", "refused"}
+    assert outcomes == {"read", "rejected"}

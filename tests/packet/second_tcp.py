@@ -287,7 +287,7 @@ class Flow:
             self.board.resent.add(seq)
         self.send(seq, now)
 
-    def obey(self, action: int, now: int) -> None:
+    def apply(self, action: int, now: int) -> None:
         state = self.state
         if action & (RETRANSMIT | RESEND):
             if action & RETRANSMIT:
@@ -313,7 +313,7 @@ class Flow:
             self.take_new_ack(ack, now)
         elif state.una < state.max_seq:
             self.show_board()
-            self.obey(rules.on_duplicate_ack(state, now), now)
+            self.apply(rules.on_duplicate_ack(state, now), now)
         if ack.marked and state.una > self.answered:
             rules.on_ecn_echo(state, now)
             self.answered = state.max_seq
@@ -349,7 +349,7 @@ class Flow:
             state.cwnd = min(state.cwnd, before)
         if first == state.opened:  # the first packet stands for the handshake
             state.cwnd = float(self.host.initial_window)
-        self.obey(action, now)
+        self.apply(action, now)
         if state.una == state.offered:
             self.spec.traffic.rules.on_finished(state, now)
 

@@ -66,7 +66,7 @@ def test_times_are_the_models_own_or_in_proportion():
 
 
 def test_beta_is_given_once():
-    """By beta or by the dead band; refused before any point runs."""
+    """By beta or by the dead band; rejected before any point runs."""
     axes = [Numbers("vegas.beta_packets", [3, 6]), Numbers("vegas.dead_band_packets", [1, 2])]
     with pytest.raises(InvalidInput, match="dead_band_packets must be left out where beta is"):
         Sweep(MODEL, axes)

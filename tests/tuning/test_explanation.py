@@ -152,9 +152,9 @@ def test_one_flow_against_one_at_a_full_buffer():
     ],
 )
 def test_invalid_input(options, message):
-    with pytest.raises(InvalidInput, match=message) as refused:
+    with pytest.raises(InvalidInput, match=message) as error:
         explain(recommended(office(), LAW), **options)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ REMEDY = "simulate smaller buffers, faster links or longer round trips"
 def needed_bytes(vector_field: VectorField, grid: TimeGrid) -> float:
     """Memory of a run's history and of the states that it saves, bytes.
 
-    The history holds the delayed components and their slopes at each step of the longest delay.
+    The history has the delayed components and their slopes at each step of the longest delay.
     """
     rows = grid.shared_rows() or ring_rows(grid.longest_lag, grid.step)
     history = 2 * vector_field.history_size * rows

@@ -1,4 +1,4 @@
-"""Where a key stands in the text of a model file, for error messages; tomllib does not say it."""
+"""Where a key stands in the text of a model file, for error messages; tomllib does not do this."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class UniformStart(Value):
 class Flows(Value):
     """A class of identical flows.
 
-    Fields that say so are those of the flows' `host` if they are None.
+    Fields marked so are those of the flows' `host` if they are None.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> Flows(5, Reno(), base_rtt=0.04).propagation([Link(1000.0, 100)])

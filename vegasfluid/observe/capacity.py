@@ -44,7 +44,7 @@ ROUNDING = 5e-4
 
 
 class Capacity(NamedTuple):
-    """Capacity of the bottleneck and what the rates say about it.
+    """Capacity of the bottleneck and the evidence from rates.
 
     Args:
         packets_per_s: the capacity, packets/s.

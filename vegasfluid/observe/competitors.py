@@ -38,7 +38,7 @@ LARGEST = 200.0
 ALIKE = 0.5
 """Number of others, below one, that contradicts rates whose sum varies."""
 STEADY = ("vegas",)
-"""Congestion controls whose windows hardly vary, so that correlations say nothing."""
+"""Congestion controls whose windows hardly vary, so that correlations show nothing."""
 
 
 class Competitors(NamedTuple):

@@ -153,7 +153,7 @@ def time_grid(measurement: Measurement) -> TimeGrid:
 
 
 def _used(measurement: Measurement) -> list[FlowSamples]:
-    """Flows that are long enough to say something, each once."""
+    """Flows that are long enough for estimates, each once."""
     flows: dict[str, FlowSamples] = {}
     for flow in measurement.flows:
         data = flow.transferred_bytes

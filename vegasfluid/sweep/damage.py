@@ -65,7 +65,7 @@ def read_chunk(
 
 
 def chunk_file(path: Path, name: str, chunk: Chunk, dimensions: int) -> Path:
-    """The file of an array's chunk, which holds all of the array's further dimensions.
+    """The file of an array's chunk, which contains all of the array's further dimensions.
 
     Args:
         path: path of the store.

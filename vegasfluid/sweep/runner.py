@@ -200,7 +200,7 @@ def open_sweep(path: str | Path) -> xr.Dataset:
         path: path of the Zarr store.
 
     Returns:
-        Dataset with a dimension for each axis, and `seed`, `flow_class` and `link`. It holds the
+        Dataset with a dimension for each axis, and `seed`, `flow_class` and `link`. It has the
         metrics of each run, averages after the warm-up with their units in the attribute `units`,
         and `status` (0 not run, 1 done, 2 failed) and `reason` of each point.
     """

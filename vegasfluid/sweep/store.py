@@ -163,10 +163,10 @@ def open_store(path: Path, sweep: Sweep, *, shared: bool = False) -> Iterator[St
 
 
 def check(path: Path, sweep: Sweep) -> None:
-    """Check that a path holds the store of this sweep, and return nothing.
+    """Check that a path is the store of this sweep, and return nothing.
 
     Raises:
-        InvalidInput: if it holds anything else; for another sweep the message names what differs.
+        InvalidInput: if it is anything else; for another sweep the message names what differs.
     """
     allowed, stored = "a new path or the store of this sweep", identity_at(path)
     if stored is None:
@@ -179,9 +179,9 @@ def check(path: Path, sweep: Sweep) -> None:
 
 
 def identity_at(path: Path) -> dict[str, Any] | None:
-    """Identity of the sweep that the store in a folder holds, as `Sweep.identity` gives it.
+    """Identity of the sweep that the store in a folder contains, as `Sweep.identity` gives it.
 
-    None if the folder holds no sweep.
+    None if the folder contains no sweep.
     """
     try:
         with open(path / "zarr.json", encoding="utf-8") as file:

@@ -40,7 +40,7 @@ class Constraint(NamedTuple):
 
     @property
     def field(self) -> str:
-        """Field of `Constraints` that holds the bound: the quantity's name without `_s`."""
+        """Field of `Constraints` of the bound: the quantity's name without `_s`."""
         return self.quantity.removesuffix("_s")
 
     def margin(self, value: Any) -> float:

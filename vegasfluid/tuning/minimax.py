@@ -294,7 +294,7 @@ def search_on_fluid(
     """Find the alpha with the smallest worst-case regret on the scenarios' fluid models.
 
     The search starts at alpha `start`, packets; `scenarios[0]` is the nominal network of
-    `evaluator`. Returns a search on packets that holds the optimum, without active scenarios.
+    `evaluator`. Returns a search on packets with the optimum, without active scenarios.
     """
     begin = time.perf_counter()
     low, settings = smallest_alpha(evaluator.law), evaluator.settings

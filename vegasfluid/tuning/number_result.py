@@ -1,4 +1,4 @@
-"""Result of tuning any numbers of a network: values, what both simulators say, JSON output."""
+"""Result of tuning any numbers of a network: values, means of both simulators, JSON output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of `recommend`: parameters, what both simulators say of them, and the JSON output."""
+"""Results of `recommend`: parameters, means of both simulators, and the JSON output."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def values(formula: forms.Formula) -> list[float]:
 
 
 def same(first: sp.Expr, second: sp.Expr) -> bool:
-    """Whether two expressions are one: by SymPy where it can tell."""
+    """Whether two expressions are one: by SymPy where it can decide."""
     apart = sp.expand_log(sp.log(first) - sp.log(second), force=True)
     return sp.simplify(apart) == 0 or sp.simplify(first - second) == 0
 

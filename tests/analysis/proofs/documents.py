@@ -104,7 +104,7 @@ def restated_or_none(document: Any) -> Any:
     """None where the bounds are not in order any more, which is rejected before any proof."""
     try:
         return restated(document)
-    except InvalidInput as refused:
-        if "at most high" not in str(refused):
+    except InvalidInput as error:
+        if "at most high" not in str(error):
             raise
         return None

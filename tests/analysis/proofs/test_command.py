@@ -1,4 +1,4 @@
-"""The command that shows whether a certificate holds."""
+"""The command that shows whether a certificate is valid."""
 
 from __future__ import annotations
 

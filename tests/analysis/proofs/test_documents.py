@@ -46,7 +46,7 @@ BAD_VALUES = [
     (("problem", "ratio"), math.inf, "finite number"),
     (("problem", "ratio"), -1.0, "ratio must be above 0"),
     (("problem", "ratio"), 10**400, "at most 1.8e308"),
-    (("problem", "ratio"), 2**53 + 1, "that a double holds"),
+    (("problem", "ratio"), 2**53 + 1, "that fits a double"),
     (("problem", "epsilon"), 2.0, "epsilon must be at most 1"),
     (("problem", "epsilon"), 0.0, "epsilon must be above 0"),
     (("problem", "loss_process"), "often", "loss_process must be one of"),

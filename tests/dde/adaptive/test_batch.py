@@ -60,7 +60,7 @@ def agree(found, expected):
 
 
 def test_instances_are_different(one_by_one):
-    """Their steps and events differ, so that the tests below say something."""
+    """Their steps and events differ, so that the tests below are meaningful."""
     assert len(set(one_by_one.stats["num_accepted_steps"].tolist())) > 4
     assert one_by_one.stats["num_events"].max() >= 2
     assert np.min(one_by_one.ys[:, 0, 0]) == 0

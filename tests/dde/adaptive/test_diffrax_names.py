@@ -1,4 +1,4 @@
-"""The page's table of diffrax's arguments and fields says of each what `dde.solve` does with it."""
+"""The page's table of diffrax's arguments and fields states what `dde.solve` does with it."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def reverses(vector: Vector, before: Vector, after: Vector) -> Vector:
     """Whether a step of the search crossed a point where the slope of some rate jumps.
 
     So it is if a rate changed its sign and is nearly as large as before, as at the edge of Vegas's
-    dead band. `vector` holds the unknowns (n,); `before` and `after` are their rates before and
+    dead band. `vector` has the unknowns (n,); `before` and `after` are their rates before and
     after the step, each in the unknown's unit per second.
     """
     allowed = LARGEST_REVERSAL * jnp.abs(before) + ROUNDING * (1 + jnp.abs(vector))

@@ -208,7 +208,7 @@ class EquilibriumEquations(NamedTuple):
 def with_stationary_fields(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
     """A class's state with its constant fields set to the values that a long run leaves in them.
 
-    `state` holds the fields of congestion control `law`, `rtt` and `base_rtt` are in s, all
+    `state` has the fields of congestion control `law`, `rtt` and `base_rtt` are in s, all
     (groups,).
     """
     return state._replace(**law.stationary_fields(state, rtt, base_rtt))

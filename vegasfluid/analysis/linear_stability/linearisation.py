@@ -152,7 +152,7 @@ class Linearisation(NamedTuple):
     def output_row(self, found: Jacobians, output: Output) -> np.ndarray:
         """Derivative of a past value that acts on the network by the n present unknowns; (n,).
 
-        `output` is a queue (packets) or the rate of a counter (1/s); `found` holds the Jacobians.
+        `output` is a queue (packets) or the rate of a counter (1/s); `found` has the Jacobians.
         Unknowns at a limit or a corner have 0.
         """
         component, is_rate = output
@@ -166,7 +166,7 @@ class Linearisation(NamedTuple):
 
         For each past value (a queue, or a counter's rate, with its delay in s) an array of the
         derivatives of the rates of the n unknowns, then of the counters and queues; (n + counters +
-        queues,). `found` holds the Jacobians; reads of one past value are added up.
+        queues,). `found` has the Jacobians; reads of one past value are added up.
         """
         derivatives = np.concatenate([found.unknowns[2], found.stored[2]])
         components = [(read.is_rate, int(n)) for read in self.reads for n in read.components]
@@ -193,7 +193,7 @@ class Linearisation(NamedTuple):
     def varies(self, found: Jacobians, output: Output) -> bool:
         """Whether a queue, or the rate of a counter, varies near the equilibrium.
 
-        `output` is its index, and whether it is a rate; `found` holds the Jacobians. It varies if
+        `output` is its index, and whether it is a rate; `found` has the Jacobians. It varies if
         it depends on the unknowns or, as from link to link, on the past.
         """
         component, is_rate = output

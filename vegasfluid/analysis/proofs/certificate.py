@@ -1,6 +1,6 @@
 """A certificate: parameters, claims, and a sentence that states them; a small JSON document.
 
-Every claim is a pair of decimals between which a number is said to lie. Parameters are JSON
+Every claim is a pair of decimals between which a number is claimed to lie. Parameters are JSON
 numbers, read as the doubles that the program computes with; keys end in their units.
 """
 

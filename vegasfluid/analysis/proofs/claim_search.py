@@ -105,7 +105,7 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
     """Enclose alpha at the wanted ratio and at e^-epsilon and e^epsilon times it, with the slope.
 
     Queues are enclosed by the interval Newton method; the slope d alpha / d ln(ratio), packets, is
-    widened a little. The result holds the equilibrium of the wanted ratio, too.
+    widened a little. The result contains the equilibrium of the wanted ratio, too.
 
     Args:
         equations: of the problem, at the current precision.

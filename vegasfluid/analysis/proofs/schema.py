@@ -94,7 +94,7 @@ def exact_double(value: Any) -> float:
     except OverflowError:
         raise invalid("a number of at most 1.8e308") from None
     if not math.isfinite(double) or double != value:
-        raise invalid("a finite number that a double holds")
+        raise invalid("a finite number that fits a double")
     return double
 
 

@@ -39,7 +39,7 @@ than the fluid counts (`fluid.senders`: five)."""
 REQUIRED_VALUES = {"send_overhead": 0, "direction": "forward"}
 """Fields of a flow class that the equilibrium equations do not model, with the required value."""
 PURPOSE = "to prove the number of equilibria"
-"""What errors of `monotone_network` say that a value is required for."""
+"""Purpose of a required value in errors of `monotone_network`."""
 
 
 def fair_alpha_problem(

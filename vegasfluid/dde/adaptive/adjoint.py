@@ -56,7 +56,7 @@ ECHO_TOLERANCE = 1e-13
 def taped(problem: Problem, control: StepSizeControl, limits: Limits) -> State:
     """Integrate a batch from t0 to t1 so that JAX can differentiate it in reverse mode.
 
-    Returns the loop's state at the end; its history holds the pieces of all steps (`limits.rows`).
+    Returns the loop's state at the end; its history has the pieces of all steps (`limits.rows`).
     """
     return integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
 

@@ -113,7 +113,7 @@ def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
 
     Args:
         problem: the batch.
-        end: the loop's state after the solve; its history must hold the pieces of all steps.
+        end: the loop's state after the solve; its history must have the pieces of all steps.
         times: save times, shape (m,).
     """
     if not times.shape[0]:
@@ -125,7 +125,7 @@ def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
 def dense_pieces(problem: Problem, end: State) -> DensePieces:
     """Dense output of a batch, whose states can be evaluated at any times between t0 and t1.
 
-    `end` is the loop's state after the solve; its history must hold the pieces of all steps.
+    `end` is the loop's state after the solve; its history must have the pieces of all steps.
     """
     node = end.node
     return DensePieces(
@@ -278,7 +278,7 @@ def _steps(end: State, every: int, limit: int, *, to_end: bool) -> tuple[Array, 
     `to_end` the end of the last step is there in any case, and m one larger unless `every` is 1.
     """
     pieces, size = end.ring.pieces, end.node.y.shape[0]
-    # Row 1 holds the first step. A step's end is the start of the next row, the last one's `node`.
+    # Row 1 is the first step. A step's end is the start of the next row, the last one's `node`.
     rows = jnp.arange(2, pieces.shape[1] + 2, dtype=jnp.int32)[:limit]
     known, last = rows <= end.row[:, None], rows == end.row[:, None] + 1
     rows = jnp.minimum(rows, jnp.int32(pieces.shape[1] - 1))

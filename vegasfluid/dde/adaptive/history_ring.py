@@ -199,7 +199,7 @@ class Track(NamedTuple):
         Args:
             now: reference time.
             offset: times relative to it; any shape.
-            margin: rounding error of a time: a piece that starts within it holds the time. A
+            margin: rounding error of a time: a piece that starts within it contains the time. A
                 negative one gives the piece before, which ends there.
         """
         row = self.bisect(now, offset + margin)

@@ -177,7 +177,7 @@ def solve_batch(
 def _of_vector(
     rhs: Callable[..., Any], options: dict[str, Any], form: StateForm | None, size: int
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The right-hand side and the options as functions of the vector that holds the state.
+    """The right-hand side and the options as functions of the vector of the state.
 
     Args:
         rhs: the user's right-hand side.

@@ -1,4 +1,4 @@
-"""States that are pytrees: the solver integrates one real vector that holds all their leaves.
+"""States that are pytrees: the solver integrates one real vector of all their leaves.
 
 The vector is made where `solve` is entered. The user's functions are wrapped, so that they get and
 return states of the user's form. A state that is a vector already is passed on as it is.

@@ -42,7 +42,7 @@ Ring = Float[Array, "rows two_n"]
 def ring_rows(longest_lag: float, step: float) -> int:
     """Number of rows of a history ring: a power of two, at least `longest_lag` / `step` + 3.
 
-    One row holds one grid point; `longest_lag` and the distance `step` of grid points have one
+    One row is one grid point; `longest_lag` and the distance `step` of grid points have one
     unit.
 
     >>> ring_rows(2.0, 0.5)

@@ -61,7 +61,7 @@ class Problem(NamedTuple):
 
 
 class _State(NamedTuple):
-    """The solve at grid point `number`; `ring` holds the points before it.
+    """The solve at grid point `number`; `ring` has the points before it.
 
     `before` is the state at the previous point, for save times between the two; None without any.
     """

@@ -171,7 +171,7 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
 def duration_variable(kind: OnOff, mean: float) -> str:
     """ns-3's random variable (text) for on or off times (s) with a mean in s.
 
-    Exponential or Pareto, as `kind` says.
+    Exponential or Pareto, by `kind`.
     """
     if kind.times == "exponential":
         return f"ns3::ExponentialRandomVariable[Mean={mean!r}]"
