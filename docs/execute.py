@@ -70,7 +70,9 @@ def describe_figures() -> None:
             "x": axes.get_xlabel(),
             # `vegasfluid.plot` names an upright axis by a title above it, on the left
             "y": axes.get_ylabel() or axes.get_title(loc="left"),
-            "numbers": [name for name, of in both if name in seen and shown(of.get_ticklabels())],
+            "numbers": [
+                name for name, axis in both if name in seen and shown(axis.get_ticklabels())
+            ],
         }
 
     class AxesFormatter(JSONFormatter):

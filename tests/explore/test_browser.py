@@ -71,20 +71,20 @@ def page(browser: Any, client: Client) -> Iterator[Any]:
     shown.on("pageerror", lambda error: errors.append(str(error)))
     shown.on("console", lambda one: errors.append(one.text) if one.type == "error" else None)
     shown.goto(client.server.url)
-    settled(shown)
+    displayed_ratio(shown)
     shown.wait_for_selector("#plane:not([aria-busy])")
     yield shown
     shown.close()
     assert errors == []
 
 
-def settled(page: Any) -> float:
+def displayed_ratio(page: Any) -> float:
     """The ratio on the page once it is accurate."""
     page.wait_for_selector("#outcome:not(.stale)[data-accurate=true]")
     return float(page.get_attribute("#outcome", "data-ratio"))
 
 
-def moved(page: Any) -> None:
+def wait_for_move(page: Any) -> None:
     """Wait until a move was answered, whose run is a quick one at first."""
     page.wait_for_selector("#outcome[data-accurate=false]")
 
@@ -102,7 +102,7 @@ def ratio_at(**values: float) -> float:
 
 def check(page: Any) -> None:
     """The ratio on the page is that of the numbers in the form."""
-    ratio = settled(page)
+    ratio = displayed_ratio(page)
     alpha, beta = numbers(page)
     values = {"vegas.alpha_packets": alpha, "vegas.beta_packets": beta}
     assert ratio == pytest.approx(ratio_at(**values), rel=1e-9)
@@ -120,7 +120,7 @@ def test_clicking_and_dragging_on_the_plane_sets_the_point(page):
     before, seen = numbers(page), pixels(page, "#plane")
     box = page.locator("#plane").bounding_box()
     page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 0.2 * box["height"])
-    moved(page)
+    wait_for_move(page)
     check(page)
     clicked = numbers(page)
     assert clicked[0] > before[0]
@@ -131,7 +131,7 @@ def test_clicking_and_dragging_on_the_plane_sets_the_point(page):
     page.mouse.down()
     page.mouse.move(x - 0.15 * box["width"], y + 0.2 * box["height"], steps=12)
     page.mouse.up()
-    moved(page)
+    wait_for_move(page)
     check(page)
     dragged = numbers(page)
     assert dragged[0] < clicked[0]
@@ -150,12 +150,12 @@ def test_arrow_keys_move_the_point(page):
     before = numbers(page)
     page.focus("#plane")
     page.keyboard.press("ArrowUp")
-    moved(page)
+    wait_for_move(page)
     check(page)
     assert numbers(page) == (before[0], before[1] + 1)
     for _ in range(4):
         page.keyboard.press("ArrowRight")  # past beta, which rises with alpha
-    moved(page)
+    wait_for_move(page)
     check(page)
     assert numbers(page) == (before[0] + 4, max(before[1] + 1, before[0] + 4))
 
@@ -172,10 +172,14 @@ def test_typing_changes_the_network_and_mistakes_are_shown_at_the_field(page):
     page.fill(ALPHA, "2")
     page.fill(CAPACITY, "8")
     page.wait_for_selector(f"{CAPACITY}:not([aria-invalid])")
-    moved(page)
-    assert settled(page) == pytest.approx(ratio_at(**{"bottleneck.capacity_mbps": 8}), rel=1e-9)
+    wait_for_move(page)
+    assert displayed_ratio(page) == pytest.approx(
+        ratio_at(**{"bottleneck.capacity_mbps": 8}), rel=1e-9
+    )
     page.reload()  # the address has the state
-    assert settled(page) == pytest.approx(ratio_at(**{"bottleneck.capacity_mbps": 8}), rel=1e-9)
+    assert displayed_ratio(page) == pytest.approx(
+        ratio_at(**{"bottleneck.capacity_mbps": 8}), rel=1e-9
+    )
     assert page.input_value(CAPACITY) == "8"
 
 
@@ -203,7 +207,7 @@ def test_packets_confirm_the_point_and_mark_it(page):
     assert np.sum(np.any(pixels(page, "#plane") != before, axis=-1)) > 100  # mark and label
     page.focus("#plane")
     page.keyboard.press("ArrowUp")
-    moved(page)
+    wait_for_move(page)
     assert page.inner_text("#confirmed") == ""
 
 
@@ -223,12 +227,12 @@ def test_a_recommendation_goes_to_its_setting_and_draws_its_path(page):
 
 
 def test_a_run_is_kept_to_compare_others_with(page):
-    ratio, before = settled(page), pixels(page, "#goodput")
+    ratio, before = displayed_ratio(page), pixels(page, "#goodput")
     page.click("#keep")
     page.focus("#plane")
     page.keyboard.press("Shift+ArrowUp")
     page.keyboard.press("Shift+ArrowRight")
-    moved(page)
+    wait_for_move(page)
     check(page)
     assert f"ratio {ratio:.3g}" in page.inner_text("#kept")
     both = pixels(page, "#goodput")
@@ -266,7 +270,7 @@ def test_a_telephone_shows_everything_without_scrolling_sideways(browser, client
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     page.set_default_timeout(PATIENCE)
     page.goto(client.server.url)
-    settled(page)
+    displayed_ratio(page)
     page.wait_for_selector("#plane:not([aria-busy])")
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     ground = pixels(page, "body")[0, 0].mean()
@@ -339,7 +343,7 @@ def test_nothing_is_asked_of_other_machines_and_two_tabs_do_not_disturb_each_oth
     asked: list[str] = []
     other.on("request", lambda request: asked.append(request.url))
     other.goto(client.server.url)
-    settled(other)
+    displayed_ratio(other)
     for shown, key in ((page, "ArrowUp"), (other, "ArrowRight"), (page, "ArrowUp")):
         shown.focus("#plane")
         shown.keyboard.press(key)

@@ -1,4 +1,4 @@
-"""Gamma, judged by what the start gives."""
+"""Gamma is evaluated by goodput during slow start."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_both_thresholds_of_red_keep_their_order(mixed: vf.Network) -> None:
     assert (changed.link.aqm.min_thresh, changed.link.aqm.max_thresh) == (85.0, 95.0)
 
 
-REFUSED = {
+INVALID_NAMES = {
     ("cubic.alpha",): "name must be a known parameter",
     ("bottleneck.capacity_mbps",): "tuning bottleneck.capacity_mbps is not supported: it is no",
     ("cubic.beta=0.5",): "tune must be CLASS, OWNER.PARAMETER or OWNER.PARAMETER=LOW:HIGH",
@@ -237,9 +237,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("names", list(REFUSED))
+@pytest.mark.parametrize("names", list(INVALID_NAMES))
 def test_invalid_names_are_refused(mixed: vf.Network, names: tuple[str, ...]) -> None:
-    with pytest.raises(vf.VegasfluidError, match=re.escape(REFUSED[names])):
+    with pytest.raises(vf.VegasfluidError, match=re.escape(INVALID_NAMES[names])):
         named_parameters(mixed, names)
 
 
