@@ -2,7 +2,7 @@
 
     python -m benchmarks.models [--json] [--full]
 
-Each model is run twice, in processes of their own that share a cache; the second run is timed,
+Each model is run twice, in separate processes that share a cache; the second run is timed,
 including imports. Models without a class to compare with are counted, not timed; a run of more than
 three minutes is stopped. `busy_processes` is the number of other processes that wanted the cores.
 `--full` takes the best of three.

@@ -1,7 +1,7 @@
 """Memory of runs: estimated before they begin, and shared by runs in parallel threads.
 
 All runs of the process together may use half of the machine's memory, or what the environment
-variable `VEGASFLUID_MAX_MEMORY` says in GiB. A run that does not fit beside the others waits for
+variable `VEGASFLUID_MAX_MEMORY` sets in GiB. A run that does not fit beside the others waits for
 them; one that would never fit is rejected before it begins.
 """
 

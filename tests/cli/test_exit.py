@@ -46,7 +46,7 @@ def test_failed_computation(run, small, monkeypatch):
     ],
 )
 def test_quick_commands_import_neither_jax_nor_numba(arguments):
-    """In a process of their own, by the entry point; the status is that of the command."""
+    """In a separate process, by the entry point; the status is that of the command."""
     model = str(MODELS / "weigle_feng_network1.toml")
     given = [model if argument == "MODEL" else argument for argument in arguments]
     code = (

@@ -29,11 +29,11 @@ def test_a_measurement_becomes_a_model_that_recommend_can_tune(run, tmp_path):
 
 def test_json_has_intervals_and_both_means(run):
     status, shown, _ = run("observe", str(DATA / "droptail_ss.txt"), "--json")
-    found = document(shown)
+    printed = document(shown)
     assert status == 0
-    low, high = found["capacity_mbps"]["interval90"]
+    low, high = printed["capacity_mbps"]["interval90"]
     assert low < 15.9 < high
-    both = found["repeated"]["cubic"]
+    both = printed["repeated"]["cubic"]
     for key in ("cwnd_packets", "rtt_s", "goodput_packets_per_s"):
         assert both["modelled"][key] == pytest.approx(both["measured"][key], rel=0.15)
 
@@ -64,11 +64,11 @@ def test_before_and_after_a_change(run):
     assert shown.startswith("No verdict: after the change no flow runs Vegas.")
     assert "- base RTT: 19.8 ms before and 11.6 ms after." in shown
     status, shown, _ = run("observe", *files, "--json")
-    found = document(shown)
+    printed = document(shown)
     assert status == 3
-    assert found["verdict"] == "unknown"
+    assert printed["verdict"] == "unknown"
     size = 1500 * 8e-6
-    throughput = found["quantities"]["throughput_packets_per_s"]
+    throughput = printed["quantities"]["throughput_packets_per_s"]
     assert throughput["before"]["value"] * size == pytest.approx(15.9, rel=0.02)
     assert throughput["after"]["value"] * size == pytest.approx(5.3, rel=0.02)
 
@@ -95,11 +95,11 @@ def test_a_changed_setting_is_confirmed_by_a_linux_kernel(run):
     """Reno beside Vegas with alpha 2, then 40; the kernel's counters give 0.123 and 0.937."""
     files = [str(DATA / f"vegas_{when}_ss.txt") for when in ("before", "after")]
     status, shown, _ = run("observe", "--before", files[0], "--after", files[1], "--json")
-    found = document(shown)
-    assert (status, found["verdict"]) == (0, "reached")
-    ratio = found["quantities"]["ratio"]
+    printed = document(shown)
+    assert (status, printed["verdict"]) == (0, "reached")
+    ratio = printed["quantities"]["ratio"]
     assert ratio["before"]["value"] == pytest.approx(0.123, rel=0.01)
     assert ratio["after"]["value"] == pytest.approx(0.937, rel=0.01)
     low, high = ratio["after"]["interval90"]
     assert low < 0.937 < high
-    assert found["differences"] == []
+    assert printed["differences"] == []

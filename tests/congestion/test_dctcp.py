@@ -160,9 +160,13 @@ def test_the_sawtooth_has_the_period_of_the_paper() -> None:
     theory, queue = Sawtooth(2, 40), late(packets(2), "queue")
     step = 0.05 / 20000
     power = np.abs(np.fft.rfft(queue - queue.mean())) ** 2
-    found = len(queue) * step / int(np.argmax(power))
+    measured_period = len(queue) * step / int(np.argmax(power))
     # And the round trip in which the window does not grow, as all ACKs echo marks.
-    assert theory.period <= found <= theory.period + 1.5 * Sawtooth(2, 40).window * 2 / CAPACITY
+    assert (
+        theory.period
+        <= measured_period
+        <= theory.period + 1.5 * Sawtooth(2, 40).window * 2 / CAPACITY
+    )
 
 
 @pytest.mark.parametrize("count", [2, 10, 40])

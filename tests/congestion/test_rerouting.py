@@ -101,12 +101,12 @@ def test_nothing_happens_while_the_backlog_is_learnt() -> None:
 def test_the_margin_is_the_smaller_of_delta_and_gamma(
     rtt: float, queued: float, limit: float
 ) -> None:
-    for excess, noticed in ((0.99, False), (1.01, True)):
+    for excess, follows in ((0.99, False), (1.01, True)):
         route = Route(VegasRerouting(**CONSTANT), rtt, queued)
         route.take(K + N - 10)
         assert route.flow.backlog_delay == pytest.approx(queued)
         route.lengthen(rtt + excess * limit)
-        assert (route.follows_after(6 * N) is not None) is noticed
+        assert (route.follows_after(6 * N) is not None) is follows
 
 
 def test_up_to_the_k_th_packet_and_in_peace_it_is_ns2s_vegas() -> None:

@@ -223,9 +223,9 @@ class Stepper:
                 raise ArithmeticError(f"at t = {self.time}: {message}")
             dense = solver.dense_output()
             here = (solver.t, solver.y.copy())
-            settled = before is not None and before[0] == here[0]
+            converged = before is not None and before[0] == here[0]
             if not self.path.guessed or (
-                settled and np.allclose(before[1], here[1], rtol=4e-16, atol=1e-15)
+                converged and np.allclose(before[1], here[1], rtol=4e-16, atol=1e-15)
             ):
                 return *here, dense, solver.h_abs
             self.path.guess, before, step = dense, here, solver.t - self.time

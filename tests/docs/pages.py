@@ -380,7 +380,7 @@ def options_are_known(words: list[str]) -> None:
 
 
 def main() -> None:
-    """Follow pages in a process of their own: `python -m tests.docs.pages FOLDER PAGE...`."""
+    """Follow pages in a separate process: `python -m tests.docs.pages FOLDER PAGE...`."""
     folder, *pages = map(Path, sys.argv[1:])
     for page in pages:
         own = folder / page.stem

@@ -179,8 +179,8 @@ def test_shares_are_the_packet_simulators(name, tmp_path):
     runs = np.array([list(run_ns2(text, tmp_path, seed).values()) for seed in seeds])
     expected, found = shares(runs).mean(axis=0), shares(ours(model, OURS))
     if name == "three_equilibria":
-        # Which rest a run comes to hangs on the order of the first packets: by chance, and not as
-        # often in ns-2 as in ours. Those where Reno leads are compared with each other.
+        # The equilibrium that a run reaches depends on the order of the first packets, by chance:
+        # its frequency differs between ns-2 and ours. Only runs where Reno leads are compared.
         found = found[found[:, 0] > LEADS]
         expected = shares(runs[shares(runs)[:, 0] > LEADS]).mean(axis=0)
         assert len(found) > 2

@@ -48,7 +48,7 @@ def office_explanation() -> Explanation:
 
 @pytest.fixture
 @cache
-def silent() -> Explanation:
+def without_theory() -> Explanation:
     """An adaptive RED has no equilibrium."""
     adaptive = Red(min_thresh=40, max_thresh=120, adaptive=True)
     return explain(recommended(office(aqm=adaptive), LAW), **TIMES, runs=2)
@@ -123,11 +123,11 @@ def test_document(office_explanation):
     assert document["drop_tail_fair_backlog_packets"] is None
 
 
-def test_where_theory_is_silent_rules_are_measured_all_the_same(silent):
-    document = check_document(silent)
+def test_where_theory_is_silent_rules_are_measured_all_the_same(without_theory):
+    document = check_document(without_theory)
     assert all(document[key] is None for key in THEORY_KEYS)
-    assert document["theory_missing"] == silent.theory_missing
-    assert "adaptive RED keeps changing max_drop" in silent.theory_missing
+    assert document["theory_missing"] == without_theory.theory_missing
+    assert "adaptive RED keeps changing max_drop" in without_theory.theory_missing
     assert set(document["rules_of_thumb"]) == set(RULES)
 
 
@@ -190,8 +190,8 @@ def test_screen(office_explanation, capsys):
         assert words in text
 
 
-def test_screen_without_theory(silent, capsys):
-    text = shown(capsys, silent)
+def test_screen_without_theory(without_theory, capsys):
+    text = shown(capsys, without_theory)
     assert "Theory does not apply here: bottleneck: aqm.adaptive is not supported" in text
     assert "RED thresholds - 2 8 28" in text
     assert "Regime" not in text

@@ -1,4 +1,4 @@
-"""The fluid's outputs and their derivatives, against runs of their own."""
+"""The fluid's outputs and their derivatives, against separate runs."""
 
 from __future__ import annotations
 

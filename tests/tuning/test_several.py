@@ -158,7 +158,7 @@ def test_a_class_that_is_too_far_does_not_keep_the_other_from_its_share():
 
 
 def test_the_competitors_of_a_class_that_is_tuned_with_others():
-    """Flows that get as much as Reno's are such flows; times of their own become their mean."""
+    """Flows that get as much as Reno's are such flows; different times become their mean."""
     reno = Flows(2, Reno(), base_rtt=(0.02, 0.06))
     network = Network(LINK, {"reno": reno, "a": vegas(2, 0.03), "b": vegas(3, 0.05)})
     seen = network_with_others_at_share(network, "b", ("a", "b"))

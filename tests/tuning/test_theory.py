@@ -291,6 +291,6 @@ def test_flows_without_equilibrium_are_rejected():
     traffic = Sessions(mean_gap=0.5, mean_size=1e6, shape=1.5)
     start = network()
     short = replace(start.flows["reno"], traffic=traffic)
-    silent = replace(start, flows={**start.flows, "reno": short})
+    finite_transfers = replace(start, flows={**start.flows, "reno": short})
     with pytest.raises(InvalidInput, match="finite transfers have no equilibrium"):
-        explain_by_equilibrium(recommended(silent, Vegas(9, 11, dialect="ns2")))
+        explain_by_equilibrium(recommended(finite_transfers, Vegas(9, 11, dialect="ns2")))

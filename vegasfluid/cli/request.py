@@ -83,7 +83,7 @@ def request_from_options(
 def single_class(tune: Sequence[str], case: str) -> str | None:
     """The only class in `tune`, for commands that tune one; None: none was given.
 
-    `case` says in the error message when only one is allowed.
+    `case` states in the error message when only one is allowed.
 
     Raises:
         InvalidInput: if several classes are given.

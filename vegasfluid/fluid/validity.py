@@ -85,13 +85,14 @@ def class_warnings(run: Recording, late: slice) -> Iterator[str]:
         if cwnd[number] < FEW_PACKETS:
             yield (
                 f"{name}: the mean window is {cwnd[number]:.1f} packets; below {FEW_PACKETS:g}, "
-                "whole packets and timeouts make the model inaccurate."
+                "the model is inaccurate: its windows are not whole numbers, and many losses end "
+                "in timeouts."
             )
         fraction = increase["timeouts"][number] / max(increase["dropped"][number], 1e-12)
         if increase["dropped"][number] > 0 and fraction > MANY_TIMEOUTS:
             yield (
                 f"{name}: {fraction:.0%} of its losses end in a timeout; above "
-                f"{MANY_TIMEOUTS:.0%}, timeouts make the model inaccurate."
+                f"{MANY_TIMEOUTS:.0%}, the model is inaccurate."
             )
         if any(link.jitter and link.jitter_reorders for link in run.network.links_of(name)):
             yield (

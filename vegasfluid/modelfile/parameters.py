@@ -22,7 +22,7 @@ __all__ = ["Parameter", "parameter_of", "with_values"]
 OWNERS = {"flows": Flows, "links": Link}
 """Value class of each kind of owner."""
 PARTS = {"flows": ("law", "traffic"), "links": ("aqm",)}
-"""Parts of an owner that have keys of their own."""
+"""Parts of an owner that have their own keys."""
 SUGGESTIONS = 3
 """Number of similar names suggested for an unknown one."""
 
