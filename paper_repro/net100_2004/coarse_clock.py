@@ -7,23 +7,22 @@ from typing import Any
 
 import vegasfluid as vf
 from vegasfluid.congestion.base import PacketRules
-from vegasfluid.congestion.vegas import DIALECTS
+from vegasfluid.congestion.vegas.linux import on_rtt_sample as take_linux_sample
+from vegasfluid.packet.rack.records import NOT_SET
 
 __all__ = ["CoarseVegas"]
 
 TICK = 10**10
 """Step of the clock, ps: a jiffy of Linux 2.4 (HZ = 100)."""
 
-linux_on_ack = DIALECTS["linux"].rules.on_ack
 
-
-def on_ack(flow: Any, now: int, acked: int) -> int:
-    """Handle an ACK like Linux's Vegas, with both times rounded down to the clock's step."""
-    sent = flow.acked_sent_at
-    flow.acked_sent_at = sent - sent % TICK
-    action = linux_on_ack(flow, now - now % TICK, acked)
-    flow.acked_sent_at = sent
-    return action
+def coarse_sample(flow: Any, rtt: float) -> None:
+    """Take an RTT (ps) as Linux's Vegas does, with both of its times rounded down to the clock."""
+    sent = flow.ack_last_sent
+    if flow.sack_first_sent != NOT_SET:
+        sent = flow.sack_last_sent
+    received = sent + int(rtt)
+    take_linux_sample(flow, float(received - received % TICK - (sent - sent % TICK)))
 
 
 @dataclass(frozen=True)
@@ -33,4 +32,4 @@ class CoarseVegas(vf.Vegas):
     @property
     def rules(self) -> PacketRules:
         """Return the rules of Linux's Vegas with the other clock."""
-        return replace(super().rules, handlers={"on_ack": on_ack})
+        return replace(super().rules, on_rtt_sample=coarse_sample)

@@ -6,6 +6,7 @@ Times are those of RFC 8985, RFC 6937, RFC 6298 and of Linux 6.1; runs against t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from vegasfluid import Flows, Link, Network, Reno, Vegas
+from vegasfluid.errors import Unsupported
 from vegasfluid.packet import simulate
 from vegasfluid.packet.initial_state import initial_state
 from vegasfluid.packet.jit.specialise import open_names, specialise
@@ -244,3 +246,10 @@ def test_vegas_of_linux_is_off_in_disorder_and_forgets_its_base_rtt_after_a_time
     assert sender.flow.base_rtt > 1e20
     assert sender.flow.vegas_on == 1
     assert sender.flow.undo_marker != NOT_SET
+
+
+def test_handlers_that_rack_would_not_call_are_refused():
+    rules = LAW.rules
+    with pytest.raises(Unsupported, match=r"handlers of on_ack .* RACK-TLP recovery does not call"):
+        replace(rules, handlers={"on_ack": rules.on_ack})
+    assert replace(rules, recovery="sack", handlers={"on_ack": rules.on_ack}).handlers

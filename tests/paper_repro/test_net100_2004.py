@@ -21,6 +21,8 @@ from paper_repro.net100_2004.path import (
     vegas,
     with_background,
 )
+from paper_repro.running import Task, perform
+from vegasfluid.packet.rack.records import NOT_SET
 
 PAPER = load_paper(FOLDER / "net100_2004")
 
@@ -56,19 +58,26 @@ def test_losses_within_a_second_are_one_event():
     assert lossy.mbps() == pytest.approx(100 * 0.012)
 
 
-def test_the_coarse_clock_reads_both_times_in_ticks_and_leaves_the_record(monkeypatch):
+@pytest.mark.parametrize("selective", [False, True])
+def test_the_coarse_clock_reads_both_times_in_ticks(monkeypatch, selective):
     """Sent at 19 ms and acknowledged at 91 ms: 72 ms, and 80 ms by ticks of 10 ms."""
     read = []
-    monkeypatch.setattr(
-        coarse_clock, "linux_on_ack", lambda flow, now, acked: read.append(now - flow.acked_sent_at)
+    monkeypatch.setattr(coarse_clock, "take_linux_sample", lambda flow, rtt: read.append(rtt))
+    sent = 19 * 10**9
+    times = (5, sent, sent) if selective else (sent, NOT_SET, 5)
+    names = ("ack_last_sent", "sack_first_sent", "sack_last_sent")
+    coarse_clock.coarse_sample(SimpleNamespace(**dict(zip(names, times, strict=True))), 72e9)
+    assert read == [80e9]
+
+
+def test_a_coarse_clock_sees_no_short_queue():
+    """A queue below 10 ms is not there for it: the RTT rises to 80 ms; 8 packets are 4 ms."""
+    fine, coarse = (
+        perform(Task("clock", "one", 0, alone(law, 60.0, rate=2000.0, buffer=200))).rtt[-200:].max()
+        for law in (vegas(6, 8, 1), CoarseVegas(6, 8, 1, dialect="linux"))
     )
-    record = SimpleNamespace(acked_sent_at=19 * 10**9)
-    coarse_clock.on_ack(record, 91 * 10**9, 1)
-    assert read == [80 * 10**9]
-    assert record.acked_sent_at == 19 * 10**9
-    law = CoarseVegas(alpha=6, beta=8, dialect="linux")
-    assert law.rules.on_ack is coarse_clock.on_ack
-    assert law.rules.on_timeout is vegas(6, 8).rules.on_timeout
+    assert fine < 0.075
+    assert coarse >= 0.0795
 
 
 def test_vegas_is_off_until_the_switch(monkeypatch):

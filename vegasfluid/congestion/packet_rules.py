@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from vegasfluid.congestion import loss_recovery
+from vegasfluid.errors import Unsupported
 
 __all__ = ["OPEN", "RECOVERY", "PacketRules"]
 
@@ -104,6 +105,7 @@ class PacketRules:
         handlers: replacements for handlers of `loss_recovery`, by name, where retransmission
             differs: `on_ack(flow, now, acked) -> int` and `on_duplicate_ack(flow, now) -> int`
             return the sender's actions, a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
+            RACK-TLP recovery does not call them.
         state: fields of the record that the rules add, with their initial values.
         places: those of them that are packet numbers: a new connection counts them from its own
             first packet.
@@ -111,6 +113,9 @@ class PacketRules:
         recovery: loss recovery: reno, newreno, sack, rack, or fine (a fine-grained timer, by
             `handlers`).
         reliable: whether packets are acknowledged and lost ones retransmitted.
+
+    Raises:
+        Unsupported: for `handlers` with RACK-TLP recovery, which would not be called.
     """
 
     increase_window: Handler
@@ -130,6 +135,11 @@ class PacketRules:
     counters: tuple[str, ...] = ()
     recovery: str = "reno"
     reliable: bool = True
+
+    def __post_init__(self) -> None:
+        if self.handlers and self.recovery == "rack":
+            reason = "RACK-TLP recovery does not call them; give another recovery"
+            raise Unsupported("PacketRules", f"handlers of {', '.join(self.handlers)}", reason)
 
     @property
     def decisions(self) -> tuple[tuple[str, Handler], ...]:
