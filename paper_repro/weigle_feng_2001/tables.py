@@ -11,7 +11,7 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import ARITHMETIC, PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.weigle_feng_2001.networks import MODELS, table_1
+from paper_repro.weigle_feng_2001.networks import table_1
 from paper_repro.weigle_feng_2001.traffic import (
     CBR_MBPS,
     GAP_S,
@@ -84,16 +84,6 @@ def rows_that_differ(one: vf.Network, other: vf.Network) -> list[str]:
     return [name for name, read in ROWS.items() if read(one) != read(other)]
 
 
-def each_law() -> list[float]:
-    """Return the flows of each congestion control on network 2, one-way and two-way."""
-    both = vf.modelfile.load(MODELS / "weigle_feng_network2_two_way.toml").network
-    counts = []
-    for network in (table_1(2), both):
-        laws = [(flows.law.name, flows.count) for flows in network.flows.values()]
-        counts += [sum(n for law, n in laws if law == name) for name in ("reno", "vegas")]
-    return counts
-
-
 def measure_table_1(results: Results) -> Evidence:
     """Record the rows of table 1, and statements about the networks."""
     evidence = Evidence()
@@ -106,7 +96,6 @@ def measure_table_1(results: Results) -> Evidence:
     evidence.note(ARITHMETIC, "table1.topologies", len(settings()))
     others = [name for name in differing if not name.endswith("_ms")]
     evidence.note(ARITHMETIC, "table1.other_differences_of_3_and_4", len(others))
-    evidence.note(ARITHMETIC, "table1.flows_of_each_law", each_law())
     evidence.note(ARITHMETIC, "table1.packet_bytes", [table_1(n).packet_bytes for n in NUMBERS])
     return evidence
 
