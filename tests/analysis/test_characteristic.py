@@ -347,7 +347,7 @@ def test_unsupported_equilibria_are_rejected():
     for changed, item in (
         ({"upper": point}, "no set"),
         ({"options": FluidOptions()}, "options must be"),
-        ({"network": Network(two, {"reno": flows})}, "one link"),
+        ({"network": Network(two, {"reno": flows})}, "a single link"),
         ({"network": Network(link, {"reno": limited})}, "below what limits it"),
         ({"network": Network(link, {"reno": back})}, "direction must be forward"),
         ({"network": Network(replace(link, jitter=0.001), point.network.flows)}, "jitter must be"),

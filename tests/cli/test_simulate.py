@@ -27,7 +27,7 @@ def test_simulate_json_and_netcdf(run, small, tmp_path, engine):
     assert (status, err) == (0, "")
     assert result["engine"] == engine
     assert result["seed"] == (3 if engine == "packets" else None)
-    assert ("bottleneck: 4 flows" in " ".join(result["warnings"])) == (engine != "packets")
+    assert ("bottleneck: only 4 flows" in " ".join(result["warnings"])) == (engine != "packets")
     assert result["seconds"] > 0
     assert set(result["classes"]) == {"reno", "vegas"}
     assert set(result["links"]) == {"bottleneck"}
@@ -252,6 +252,6 @@ def test_two_engines_are_printed_and_plotted_together(run, tmp_path):
 def test_the_fluid_model_warns_where_it_is_not_valid(run, tmp_path):
     path = written(tmp_path, SMALL)
     _, out, _ = run("simulate", path, "--json")
-    assert any(" flows; below 10" in line for line in document(out)["warnings"])
+    assert any(" flows; with fewer than 10" in line for line in document(out)["warnings"])
     _, out, _ = run("simulate", path, "--engine", "packets", "--json")
-    assert not any("below 10" in line for line in document(out)["warnings"])
+    assert not any("fewer than 10" in line for line in document(out)["warnings"])

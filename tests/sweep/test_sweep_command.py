@@ -172,7 +172,7 @@ def test_an_output_of_another_sweep_is_left_alone(model, tmp_path, capsys, witho
     capsys.readouterr()
     assert run_app(packets(model, "--out", out, "--seed", "5")) == 2
     expected_text = capsys.readouterr().err.strip()
-    assert "new, or the store of this sweep" in expected_text
+    assert "a new path or the store of this sweep" in expected_text
     assert "seeds" in expected_text
     assert files_of(out) == before
 

@@ -100,7 +100,7 @@ def test_rules_of_one_queue_do_not_apply(result):
 
 
 def test_one_queue_is_tuned_at_a_time():
-    with pytest.raises(InvalidInput, match="links must be one link"):
+    with pytest.raises(InvalidInput, match="links must be a single link"):
         recommend(PARKING_LOT, tune_queue=True, **TIMES)
 
 

@@ -59,13 +59,7 @@ def run(
         InvalidInput: for no files, files that cannot be read, or output files that may not be
             written.
     """
-    if not files:
-        allowed = "given, or --before and --after"
-        raise InvalidInput("observe", "FILE", allowed, Words("missing"))
-    for target, option, endings in ((out, "--out", (".toml",)), (plot, "--plot", PICTURES)):
-        check_target("observe", option, target, endings, force=force)
-        if target is not None and any(_same(target, file) for file in files):
-            raise InvalidInput("observe", option, "a file other than the measurements", str(target))
+    _check(files, out, plot, force=force)
     with progress("observe") as report:
         report("reading")
         measurement = read_files(files)
@@ -96,6 +90,21 @@ def run(
             name = shlex.quote(str(written["out"]))
             show_next(f"vegasfluid check {name}", after_check(str(written["out"]), network))
     return found.capacity.is_known
+
+
+def _check(files: list[Path], out: Path | None, plot: Path | None, *, force: bool) -> None:
+    """Check the arguments of `run`.
+
+    Raises:
+        InvalidInput: for no files, or output files that may not be written.
+    """
+    if not files:
+        allowed = "given, or --before and --after"
+        raise InvalidInput("observe", "FILE", allowed, Words("missing"))
+    for target, option, endings in ((out, "--out", (".toml",)), (plot, "--plot", PICTURES)):
+        check_target("observe", option, target, endings, force=force)
+        if target is not None and any(_same(target, file) for file in files):
+            raise InvalidInput("observe", option, "a file other than the measurements", str(target))
 
 
 def _same(target: Path, file: Path) -> bool:
