@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from vegasfluid.cli.next_steps import show_notes
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.observe import BeforeAfter, Estimated, compare, read_files
@@ -59,14 +60,13 @@ def run(
         first, second = read_files(before), read_files(after)
         report("comparing")
         found = compare(first, second, goal)
+    notes = [*first.notes, *second.notes]
     if as_json:
         names = {"before": list(map(str, before)), "after": list(map(str, after))}
-        notes = [*first.notes, *second.notes]
         print_json({"files": names, **found.document(), "notes": notes})
     else:
         show(found)
-        for note in (*first.notes, *second.notes):
-            console().print(f"Note: {note}", soft_wrap=True)
+        show_notes(notes)
     return found.verdict == "reached"
 
 

@@ -14,7 +14,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Network
 
 __all__ = ["after_check", "after_export", "after_recommend", "repeated", "show_next", "show_tries"]
-__all__ += ["show_written"]
+__all__ += ["show_notes", "show_written"]
 
 RUNNERS = {
     "linux": "sh {} lists its parts, one for each host and router.",
@@ -36,6 +36,12 @@ def show_next(*steps: str) -> None:
     label = "Next: "
     lines = f"\n{' ' * len(label)}".join(steps)
     console().print(f"{label}{lines}", soft_wrap=True)
+
+
+def show_notes(notes: Sequence[str]) -> None:
+    """Print what a reader of measurements notes, one line each, never broken over lines."""
+    for note in notes:
+        console().print(f"Note: {note}", soft_wrap=True)
 
 
 def show_tries(tries: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from vegasfluid import modelfile
-from vegasfluid.cli.next_steps import after_check, show_next, show_written
+from vegasfluid.cli.next_steps import after_check, show_next, show_notes, show_written
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import InvalidInput, Words
@@ -82,8 +82,7 @@ def run(
         )
     else:
         show(found, means)
-        for note in measurement.notes:
-            console().print(f"Note: {note}", soft_wrap=True)
+        show_notes(measurement.notes)
         show_written(*written.values())
         if written["out"] is not None:
             network = modelfile.load(written["out"]).network

@@ -171,11 +171,13 @@ def require_one_upper_threshold(network: Network, names: Iterable[str]) -> None:
     Raises:
         InvalidInput: for a class with both.
     """
-    named = list(names)
-    parameters = [_named(network, name) for name in named if dead_band_of(network, name) is None]
+    owners = {name: dead_band_of(network, name) for name in names}
+    if not any(owners.values()):
+        return
+    parameters = [_named(network, name) for name, owner in owners.items() if owner is None]
     direct = {item.owner for item in parameters if (item.part, item.field) == ("law", "beta")}
-    for name in named:
-        if dead_band_of(network, name) in direct:
+    for name, owner in owners.items():
+        if owner in direct:
             raise InvalidInput("sweep", name, "left out where beta is swept", Words("given"))
 
 
