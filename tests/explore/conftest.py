@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import json
+import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from benchmarks.slider.page import BROWSERS, ONLY_HERE, chromium
 from tests.cli.commands import SMALL
+from tests.paths import ROOT
 from vegasfluid.explore import ExploreServer
 from vegasfluid.explore.session import Session
 from vegasfluid.modelfile import loads
+
+
+ARTEFACTS = Path(os.environ.get("VEGASFLUID_ARTEFACTS") or ROOT / "build" / "browser")
+"""Folder of the pictures of the page."""
 
 
 class Answer(NamedTuple):
@@ -86,3 +95,28 @@ def client() -> Iterator[Client]:
 def document(client: Client) -> Any:
     """The small network as the page receives it."""
     return client.ask("start")["document"]
+
+
+def missing_browser() -> str | None:
+    """What has to be installed; None: nothing."""
+    if importlib.util.find_spec("playwright") is None:
+        return "playwright (`make test-long` installs it from requirements.lock)"
+    if chromium() is None:
+        return f"one of {', '.join(BROWSERS)} (on Debian: apt-get install chromium)"
+    return None
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium; tests are skipped without it, and fail in CI."""
+    if wanted := missing_browser():
+        say = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        say(f"the browser test needs {wanted}")
+    from playwright.sync_api import sync_playwright
+
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    arguments = [ONLY_HERE, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        yield found
+        found.close()

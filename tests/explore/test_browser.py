@@ -1,13 +1,11 @@
 """The page in Chromium as its user meets it: clicking, dragging, typing, and looking at pixels.
 
-Pictures of the page are written into `build/browser/` (or `$VEGASFLUID_ARTEFACTS`).
+Pictures of the page are written into `ARTEFACTS`.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import io
-import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,10 +17,8 @@ import pytest
 from PIL import Image
 
 import vegasfluid as vf
-from benchmarks.slider.page import BROWSERS, ONLY_HERE, chromium
 from tests.cli.commands import SMALL
-from tests.explore.conftest import Client
-from tests.paths import ROOT
+from tests.explore.conftest import ARTEFACTS, Client
 from vegasfluid.export import export_model
 from vegasfluid.modelfile import loads
 from vegasfluid.modelfile.parameters import with_values
@@ -30,36 +26,11 @@ from vegasfluid.tuning.measurement import measure
 
 pytestmark = pytest.mark.slow  # a browser
 
-ARTEFACTS = Path(os.environ.get("VEGASFLUID_ARTEFACTS") or ROOT / "build" / "browser")
 MODEL = loads(SMALL)
 PATIENCE = 120_000
 """Timeout of all steps, ms; models are compiled, possibly beside other work."""
 ALPHA, BETA = (f"[data-path='flows.vegas.law.{name}_packets']" for name in ("alpha", "beta"))
 CAPACITY = "[data-path='bottleneck.capacity_mbps']"
-
-
-def missing() -> str | None:
-    """What has to be installed; None: nothing."""
-    if importlib.util.find_spec("playwright") is None:
-        return "playwright (`make test-long` installs it from requirements.lock)"
-    if chromium() is None:
-        return f"one of {', '.join(BROWSERS)} (on Debian: apt-get install chromium)"
-    return None
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if wanted := missing():
-        say = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        say(f"the browser test needs {wanted}")
-    from playwright.sync_api import sync_playwright
-
-    ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    arguments = [ONLY_HERE, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium(), args=arguments)
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -43,11 +43,13 @@ def staircase():
 def test_each_lag_of_a_stiff_equation_halves_the_distance(k):
     """On lag n the fast solution is y_n = y_{n-1} / 2 + 1, from y = 0: 2 (1 - 2^-n).
 
-    An explicit method needs about k / 3 steps in each lag.
+    An explicit method needs about k / 3 steps in each lag. The equation forgets the errors of
+    former steps, but half the error one lag ago enters: with the tolerance in a step, and again
+    in the interpolation of the past, e_n <= 1.5 tolerance + e_{n-1} / 2, so at most three times it.
     """
     solution = staircase()(k)
     known = 2 * (1 - 2.0 ** -(np.arange(20) + 1))
-    np.testing.assert_allclose(solution.ys[:, 0], known, rtol=0, atol=2e-6)
+    np.testing.assert_allclose(solution.ys[:, 0], known, rtol=3e-6, atol=3e-9)
     assert int(solution.stats["num_accepted_steps"] + solution.stats["num_rejected_steps"]) < 800
 
 

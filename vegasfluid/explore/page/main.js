@@ -13,8 +13,8 @@ import { milliseconds, nameInWords, percent, short } from "./words.js";
 
 const COUNT = 17; // values along each axis of the plane
 const FEW = 9; // the same where other values may need other compiled programs
-const PAUSE = 250; // after the last key in a field before it is read, ms
-const PAUSE = 400; // after the last move before the accurate run, ms
+const TYPING_PAUSE = 250; // after the last key in a field before it is read, ms
+const MOVING_PAUSE = 400; // after the last move before the accurate run, ms
 const MOST_MARKS = 40; // points that packets have confirmed
 const KEPT = 6; // planes that are kept
 
@@ -56,7 +56,7 @@ async function send() {
     }
   }
   sending = false;
-  timer = setTimeout(refine, PAUSE);
+  timer = setTimeout(refine, MOVING_PAUSE);
 }
 
 async function refine() {
@@ -245,7 +245,7 @@ function edited(model) {
   form.document = model;
   state.draft = true;
   clearTimeout(typing);
-  typing = setTimeout(() => read({ document: model }, { keep: true }), PAUSE);
+  typing = setTimeout(() => read({ document: model }, { keep: true }), TYPING_PAUSE);
 }
 
 function changeAxis(which, name) {
