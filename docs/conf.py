@@ -30,11 +30,12 @@ extensions = [
     "benchmark_tables",
     "agreement_plots",
     "gallery",
+    "explore_page",
     "paper_pages",
     "references",
     "notebook_pages",
 ]
-exclude_patterns = ["_ext", "_pictures", "_static"]
+exclude_patterns = ["_explore", "_ext", "_pictures", "_static"]
 nitpicky = True
 default_role = "code"  # of docstrings: what stands in single backticks
 
@@ -97,6 +98,7 @@ nitpick_ignore_regex = [
 html_theme = "furo"
 html_title = "vegasfluid"
 html_static_path = ["_static"]
+html_extra_path = ["_explore"]
 html_css_files = ["site.css"]
 html_logo = html_favicon = "_static/mark.svg"
 html_copy_source = False

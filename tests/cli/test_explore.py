@@ -1,4 +1,4 @@
-"""`explore`: prints an address, answers there only, and ends at Ctrl-C."""
+"""`explore`: prints an address, answers there only, ends at Ctrl-C; or saves the page."""
 
 from __future__ import annotations
 
@@ -66,3 +66,31 @@ def test_a_missing_model_and_a_port_in_use_are_refused_in_one_line(run, small: P
     assert err.startswith("vegasfluid: explore: --port must be free")
     assert len(err.splitlines()) == 1
     assert run("explore", str(small), "--port", "70000")[0] == 2
+
+
+def test_a_saved_page_needs_its_ending_and_replaces_no_other_file(run, small: Path, tmp_path):
+    status, out, err = run("explore", str(small), "--out", str(tmp_path / "page.png"))
+    assert (status, out) == (2, "")
+    assert err.startswith("vegasfluid: explore: --out must be named *.html")
+    mine = tmp_path / "mine.html"
+    mine.write_text("<p>mine</p>")
+    status, _, err = run("explore", str(small), "--out", str(mine))
+    assert status == 2
+    assert "--force" in err
+    assert mine.read_text() == "<p>mine</p>"
+
+
+@pytest.mark.slow
+def test_the_page_is_saved_with_runs_and_replaced_by_the_next(run, small: Path, tmp_path):
+    target = tmp_path / "page.html"
+    status, out, _ = run("explore", str(small), "--out", str(target))
+    assert (status, out) == (0, f"Written: {target}\n")
+    first = target.read_text()
+    data = first.split('id="saved-runs">')[1].split("</script>")[0]
+    [network] = json.loads(data)["networks"]
+    assert network["name"] == small.name
+    assert len(network["runs"]) > 100
+    assert "recommended" in network["recommend"][-1]
+    status, out, _ = run("explore", str(small), "--out", str(target), "--json")
+    assert json.loads(out)["page"] == str(target)
+    assert target.read_text() == first

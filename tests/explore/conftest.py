@@ -20,7 +20,6 @@ from vegasfluid.explore import ExploreServer
 from vegasfluid.explore.session import Session
 from vegasfluid.modelfile import loads
 
-
 ARTEFACTS = Path(os.environ.get("VEGASFLUID_ARTEFACTS") or ROOT / "build" / "browser")
 """Folder of the pictures of the page."""
 

@@ -50,6 +50,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "explore": (
         _example("explore mine.toml", "Open a page to change the network and its parameters."),
         _example("explore --no-browser", "Print the address only; a built-in model."),
+        _example("explore mine.toml --out page.html", "Save the page, to show it to others."),
     ),
     "export": (
         _example("export tuned.toml --format linux", "Settings for hosts and routers."),

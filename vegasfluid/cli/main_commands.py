@@ -128,13 +128,21 @@ def explore(
     model: opts.ModelName = "weigle_feng_network2",
     port: opts.Port = 0,
     no_browser: opts.NoBrowser = False,
+    out: Annotated[
+        opts.Target,
+        opts.written("Save the page with runs of the model (HTML) instead of serving it."),
+    ] = None,
+    force: opts.Force = False,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
 ) -> None:
-    """Explore a model on a local page in the browser, until Ctrl-C."""
-    from vegasfluid.cli.explore import run
+    """Explore a model on a local page in the browser, until Ctrl-C, or save the page."""
+    from vegasfluid.cli.explore import save, serve
 
-    run(model, port=port, browser=not no_browser, as_json=as_json)
+    if out is None:
+        serve(model, port=port, browser=not no_browser, as_json=as_json)
+    else:
+        save(model, out, as_json=as_json, force=force)
 
 
 @command("observe", MAIN)

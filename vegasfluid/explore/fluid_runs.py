@@ -29,7 +29,9 @@ SAME = 0.05
 """Relative difference of goodputs up to which they are called about the same."""
 
 
-def fluid_run(model: Model, tuned: str | None, *, accurate: bool) -> dict[str, Any]:
+def fluid_run(
+    model: Model, tuned: str | None, *, accurate: bool, samples: int = DEFAULT_SAMPLES
+) -> dict[str, Any]:
     """Simulate a model by its fluid model; returns the JSON of its averages and its course.
 
     Args:
@@ -37,6 +39,7 @@ def fluid_run(model: Model, tuned: str | None, *, accurate: bool) -> dict[str, A
         tuned: class in the numerator of the ratio; None: the only Vegas class, else the first.
         accurate: whether the solver's step is halved until averages are accurate to 1 %, as in
             `vegasfluid simulate`; otherwise there is one run with the default step.
+        samples: number of samples in time, including both ends.
 
     Returns:
         `ratio` (null with one class) and `meaning` in words; `classes`, `links` and `jain_index` as
@@ -48,9 +51,7 @@ def fluid_run(model: Model, tuned: str | None, *, accurate: bool) -> dict[str, A
     """
     network, name = model.network, tuned_class(model.network, tuned)
     tolerance = TOLERANCE if accurate else None
-    run = record_fluid(
-        network, model.duration, DEFAULT_SAMPLES, warmup=model.warmup, tolerance=tolerance
-    )
+    run = record_fluid(network, model.duration, samples, warmup=model.warmup, tolerance=tolerance)
     means = run_averages(run, model.warmup, name)
     ratio = None if name is None else float(means["ratio"])
     links = labelled(links_of(network), LINK_METRICS, means)

@@ -77,7 +77,10 @@ function take(found, asked) {
     return;
   }
   if (!waiting) {
-    if (JSON.stringify(found.document) !== JSON.stringify(state.model)) state.model = found.document;
+    if (JSON.stringify(found.document) !== JSON.stringify(state.model)) {
+      state.model = found.document;
+      view.show({ point: [valueOf(state.x.name), valueOf(state.y.name)] });
+    }
     if (state.draft) keepDraft();
     else form.show(state.model);
     page("text").value = found.text;
@@ -202,7 +205,7 @@ function open(found, wanted = {}) {
     state[which] = known ? axis(asked.name, [asked.low, asked.high]) : first;
   }
   if (state.x.name === state.y.name) [state.x, state.y] = [x, y];
-  const tuned = wanted.tuned ?? (wanted.keep ? state.tuned : null);
+  const tuned = wanted.tuned ?? (wanted.keep ? state.tuned : found.tuned);
   state.tuned = classes.includes(tuned) ? tuned : vegas ?? classes[0];
   state.metric = METRICS[wanted.metric] ? wanted.metric : state.metric;
   if (!wanted.keep) {
@@ -369,7 +372,7 @@ function listen() {
     if (state.run) drawRun(state.run, kept?.run ?? null);
   };
   new ResizeObserver(redraw).observe(page("plane"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  addEventListener("themechange", () => {
     form.shape = null;
     form.show(state.model);
     showPlane();
@@ -383,6 +386,7 @@ async function start() {
   const names = Object.keys(found.schema.models), own = names.includes(found.name) ? [] : [new Option(found.name, "", true, true)];
   page("models").replaceChildren(...own, ...names.map((name) => new Option(name, name, false, name === found.name)));
   page("models").firstElementChild.disabled = own.length > 0;
+  page("open").hidden = names.length < 2 && own.length === 0;
   form = new NetworkForm(page("form"), found.schema, edited);
   view = new PlaneView(page("plane"), move, hover);
   new Jobs({ now, mark, path, use, copy }, found.formats);

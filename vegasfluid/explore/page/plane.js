@@ -199,7 +199,7 @@ export class PlaneView {
       context.stroke();
       const text = interval ? `${short(ratio)} (${short(interval[0])} to ${short(interval[1])})` : short(ratio);
       const width = context.measureText(text).width + 12, over = left + 12 + width > this.frame.right;
-      const at = over ? left - 12 - width : left + 12, high = Math.max(this.frame.top + 12, top - 14);
+      const at = over ? Math.max(this.frame.left + 4, left - 12 - width) : left + 12, high = Math.max(this.frame.top + 12, top - 14);
       context.fillStyle = colour("surface");
       context.beginPath();
       context.roundRect(at, high - 10, width, 20, 5);

@@ -15,6 +15,11 @@ export function showFailure(errors) {
   page("outcome").classList.add("stale");
 }
 
+function precisionOf({ saved, accurate }) {
+  if (saved) return "Saved run of the fluid model.";
+  return accurate ? "Fluid model, accurate to 1 %, as vegasfluid simulate." : "Fluid model, quick run …";
+}
+
 /** Show ratio, averages and warnings of a run. */
 export function showResult(run) {
   page("failure").hidden = true;
@@ -24,7 +29,7 @@ export function showResult(run) {
   page("ratio").textContent = run.ratio === null ? "–" : short(run.ratio);
   page("ratio-name").textContent = run.ratio === null ? "one class: no ratio" : `goodput of a ${run.tuned} flow / another flow`;
   page("meaning").textContent = run.meaning;
-  page("precision").textContent = run.accurate ? "Fluid model, accurate to 1 %, as vegasfluid simulate." : "Fluid model, quick run …";
+  page("precision").textContent = precisionOf(run);
   const figures = [
     ["Queueing delay", milliseconds(run.path.queueing_delay_s)], ["Drops", percent(run.path.drop_share)],
     ["Utilisation", percent(run.path.utilisation)], ["Jain's index", short(run.jain_index)],

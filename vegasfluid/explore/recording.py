@@ -1,0 +1,221 @@
+"""Runs of networks as JSON, for a page that needs no server: `vegasfluid explore --out`."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vegasfluid import modelfile
+from vegasfluid.errors import VegasfluidError
+from vegasfluid.explore.documents import NOMINAL, errors_of
+from vegasfluid.explore.fluid_runs import fluid_run
+from vegasfluid.explore.latest import Tickets, Worker
+from vegasfluid.explore.packet_runs import packet_runs
+from vegasfluid.explore.planes import Span, plane
+from vegasfluid.explore.recommendations import recommendation
+from vegasfluid.explore.session import changed, opened
+from vegasfluid.model import Model
+from vegasfluid.parallel import processors
+from vegasfluid.sweep.summary import tuned_class
+from vegasfluid.version import package_version
+
+__all__ = ["COUNT", "recording"]
+
+COUNT = 17
+"""Number of values along each axis, as on the page with a server."""
+SAMPLES = 161
+"""Samples of each run in time."""
+HEADROOM = 1.3
+"""Top of the drawn values, in units of the largest one after the warm-up: later ones are cut."""
+LEVELS = 255
+"""Largest stored value of a sample, which is one byte."""
+DIGITS = 6
+"""Significant digits of averages."""
+COURSES = ("cwnd", "goodput_mbps", "rtt_ms", "queue")
+"""Quantities over time, in the order in which they are stored."""
+
+Answer = dict[str, Any]
+"""A part of the recording as JSON, like the answer of a server to the page."""
+Report = Callable[[str], None]
+"""Takes a line of progress."""
+
+
+def recording(models: Mapping[str, Model], report: Report, *, count: int = COUNT) -> Answer:
+    """Simulate the planes of models, and recommend parameters for each.
+
+    Args:
+        models: models by the name that the page shows.
+        report: called with progress in words.
+        count: number of values along each axis of the planes.
+
+    Returns:
+        `version` of the package and `networks`; see `recorded`.
+
+    Raises:
+        VegasfluidError: if a network cannot be simulated.
+    """
+    networks = [recorded(name, model, report, count) for name, model in models.items()]
+    return {"version": package_version(), "networks": networks}
+
+
+def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
+    """The runs of one model, which the page shows as if a server had computed them.
+
+    Args:
+        name: its file or name.
+        model: network and times; ranges of uncertain parameters are left out.
+        report: called with progress in words.
+        count: number of values along each axis of the plane.
+
+    Returns:
+        What `Session.start` returns for it, with the class `tuned` of the ratio; `recommend`: the
+        parts of a recommendation; `plane`: its parts; `series`: times, names and congestion
+        controls; `runs`: at the points of the plane, the given and the recommended setting, and
+        `packets`: the parts of packet runs at these two. Runs and packet runs have an `at`: the
+        values of the two numbers.
+    """
+    notes = [NOMINAL] if model.ranges else []
+    model = replace(model, ranges={})
+    tuned = tuned_class(model.network, None)
+    start = opened(model)
+    numbers = plane_numbers(start["numbers"])
+    names = [str(number["name"]) for number in numbers]
+    given = tuple(float(number["value"]) for number in numbers)
+    report(f"{name}: recommendation")
+    recommended = parts_of(recommendation(model, tuned, Worker(), Tickets().take("", never)))
+    settings = [given, *recommended_setting(recommended, names)]
+    report(f"{name}: plane")
+    x, y = (Span(str(one["name"]), one["low"], one["high"], count) for one in numbers)
+    head, *batches = plane(model, x, y, tuned)
+    points = [(head["x"][column], head["y"][row]) for column, row in head["valid"]]
+    settings_and_points = list(dict.fromkeys([*settings, *points]))
+    runs = [
+        {"at": at, **run}
+        for at, run in zip(
+            settings_and_points, fluid_runs(model, names, settings_and_points, report), strict=True
+        )
+    ]
+    report(f"{name}: packet runs")
+    packets = [
+        {"at": at, "parts": parts_of(packet_runs(at_setting(model, names, at), tuned))}
+        for at in settings
+    ]
+    return {
+        **start,
+        "name": name,
+        "notes": notes,
+        "numbers": numbers,
+        "tuned": tuned,
+        "plane": [head, {"points": [point for batch in batches for point in batch["points"]]}],
+        "recommend": recommended,
+        "packets": packets,
+        "series": runs[0].pop("series"),
+        "runs": [{key: value for key, value in run.items() if key != "series"} for run in runs],
+    }
+
+
+def never() -> bool:
+    """Whether the page is gone: there is none."""
+    return False
+
+
+def plane_numbers(numbers: Sequence[Answer]) -> list[Answer]:
+    """The two numbers on the axes: alpha and beta of the first Vegas class, or the first two."""
+    by_name = {str(number["name"]): number for number in numbers}
+    for name in by_name:
+        beta = name.removesuffix("alpha_packets") + "beta_packets"
+        if name.endswith(".alpha_packets") and beta in by_name:
+            return [by_name[name], by_name[beta]]
+    return list(numbers[:2])
+
+
+def parts_of(answers: Iterator[Answer]) -> list[Answer]:
+    """The parts of a long answer; its last one has the `errors` with which it failed, if it did."""
+    parts = []
+    try:
+        parts.extend(answers)
+    except VegasfluidError as error:
+        parts.append({"errors": errors_of(error)})
+    return parts
+
+
+def recommended_setting(parts: list[Answer], names: list[str]) -> list[tuple[float, ...]]:
+    """Values of the two numbers in a recommendation; empty if it failed or is of other numbers."""
+    found = parts[-1].get("recommended")
+    if found is None:
+        return []
+    values = {f"{found['tuned']}.{key}_packets": found[key] for key in ("alpha", "beta")}
+    return [tuple(values[name] for name in names)] if values.keys() == set(names) else []
+
+
+def at_setting(model: Model, names: list[str], values: Sequence[float]) -> Model:
+    """A model with other values of the two numbers."""
+    return changed(model, dict(zip(names, values, strict=True)))
+
+
+def fluid_runs(
+    model: Model, names: list[str], settings: list[tuple[float, ...]], report: Report
+) -> Iterator[Answer]:
+    """Fluid runs at settings of the two numbers, packed, as many at a time as there are processors.
+
+    Raises:
+        VegasfluidError: if one fails.
+    """
+
+    def one(values: tuple[float, ...]) -> Answer:
+        """The run at one setting."""
+        found = at_setting(model, names, values)
+        run = fluid_run(found, None, accurate=False, samples=SAMPLES)
+        return packed(run) | {"text": modelfile.dumps(found)}
+
+    with ThreadPoolExecutor(processors()) as pool:
+        for done, run in enumerate(pool.map(one, settings), 1):
+            report(f"{done} of {len(settings)} runs")
+            yield run
+
+
+def packed(run: Answer) -> Answer:
+    """A run with fewer digits, and its samples as one byte each.
+
+    Args:
+        run: the result of `fluid_run`.
+
+    Returns:
+        The run with `samples`, base64 of all samples in the order of `COURSES`, and `tops`, what
+        255 stands for in each; `series` has the times, and names in place of samples.
+    """
+    series = run["series"]
+    times = {"goodput_mbps": series["interval"]}
+    columns, tops = [], []
+    for name in COURSES:
+        values = np.array(list(series[name].values()))
+        after = np.asarray(times.get(name, series["time"])) >= run["warmup_s"]
+        top = HEADROOM * float(np.max(values[:, after], initial=0.0)) or 1.0
+        tops.append(rounded(top))
+        columns.append(np.clip(np.round(values / top * LEVELS), 0, LEVELS).astype(np.uint8))
+    samples = b"".join(column.tobytes() for column in columns)
+    common = {"time": series["time"], "interval": series["interval"]}
+    common |= {"controls": series["controls"]} | {name: list(series[name]) for name in COURSES}
+    return rounded(run) | {
+        "series": common,
+        "samples": base64.b64encode(samples).decode(),
+        "tops": tops,
+    }
+
+
+def rounded(value: Any) -> Any:
+    """JSON with numbers of six significant digits.
+
+    >>> rounded({"a": [1 / 3, 2]})
+    {'a': [0.333333, 2]}
+    """
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: rounded(one) for key, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
