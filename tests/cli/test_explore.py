@@ -81,16 +81,17 @@ def test_a_saved_page_needs_its_ending_and_replaces_no_other_file(run, small: Pa
 
 
 @pytest.mark.slow
-def test_the_page_is_saved_with_runs_and_replaced_by_the_next(run, small: Path, tmp_path):
+def test_the_page_is_saved_with_runs_and_replaced_by_the_next(run, small: str, tmp_path):
     target = tmp_path / "page.html"
     status, out, _ = run("explore", str(small), "--out", str(target))
     assert (status, out) == (0, f"Written: {target}\n")
     first = target.read_text()
     data = first.split('id="saved-runs">')[1].split("</script>")[0]
     [network] = json.loads(data)["networks"]
-    assert network["name"] == small.name
+    assert network["name"] == Path(small).name
     assert len(network["runs"]) > 100
     assert "recommended" in network["recommend"][-1]
+    assert network["why"][0]["parts"][-1]["why"]["lines"]
     status, out, _ = run("explore", str(small), "--out", str(target), "--json")
     assert json.loads(out)["page"] == str(target)
     assert target.read_text() == first

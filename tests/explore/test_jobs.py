@@ -14,6 +14,7 @@ import pytest
 import vegasfluid as vf
 from tests.cli.commands import SMALL, WITHOUT_VEGAS
 from tests.explore.conftest import Client
+from vegasfluid import tuning
 from vegasfluid.analysis.linear_stability.stability import Stability
 from vegasfluid.explore import packet_runs, recommendations
 from vegasfluid.explore.latest import Overtaken, Tickets, Worker
@@ -139,7 +140,7 @@ def search(steps: list[str], result: Any, ended: list[str]) -> Any:
 def test_steps_of_a_search_have_their_numbers(client: Client, document, monkeypatch):
     steps = [Step("fluid", 3.0, 5.0, 0.5), "fluid: trust region", Step("packets", 4, 6, 1.0, "2")]
     monkeypatch.setattr(recommendations, "recommend", search(steps, "found", []))
-    monkeypatch.setattr(recommendations, "as_json", lambda found: {"found": found})
+    monkeypatch.setattr(recommendations, "recommended", lambda found: {"recommended": found})
     _, *parts = client.post("recommend", document=document, tab="steps").lines
     assert parts == [
         {
@@ -151,7 +152,7 @@ def test_steps_of_a_search_have_their_numbers(client: Client, document, monkeypa
             "progress": "packets: alpha 4, beta 6, ratio 1 (2)",
             "step": {"engine": "packets", "alpha": 4.0, "beta": 6.0, "ratio": 1.0},
         },
-        {"recommended": {"found": "found"}},
+        {"recommended": "found"},
     ]
 
 
@@ -177,7 +178,7 @@ def test_an_overtaken_search_raises_at_its_next_step(monkeypatch):
     monkeypatch.setattr(recommendations, "recommend", search(["one"], threading.Event(), ended))
     tickets, worker = Tickets(), Worker()
     ticket = tickets.take("a", lambda: False)
-    parts = recommendations.recommendation(MODEL, "vegas", worker, ticket)
+    parts = recommendations.Recommendations(worker).recommend(MODEL, "vegas", ticket)
     next(parts)
     tickets.take("a", lambda: False)
     with pytest.raises(Overtaken):
@@ -185,3 +186,26 @@ def test_an_overtaken_search_raises_at_its_next_step(monkeypatch):
     with pytest.raises(Overtaken):
         worker.compute(ticket, lambda: math.nan)
     assert ended == ["ended"]
+
+
+def test_why_needs_the_recommended_network():
+    ticket = Tickets().take("why", lambda: False)
+    with pytest.raises(vf.Unsupported, match="press Recommend first"):
+        list(recommendations.Recommendations(Worker()).why(MODEL, ticket))
+
+
+@pytest.mark.slow
+def test_why_is_the_explanation_of_the_last_recommendation(client: Client, document):
+    found = client.post("recommend", document=document, tab="why").lines[-1]["recommended"]
+    values = {"vegas.alpha_packets": found["alpha"], "vegas.beta_packets": found["beta"]}
+    changed = client.ask("run", document=document, set=values)["document"]
+    why = client.post("why", document=changed, tab="why").lines[-1]["why"]
+    times = {"until": MODEL.duration, "warmup": MODEL.warmup}
+    recommendation = vf.recommend(MODEL.network, "vegas", **times)
+    expected = tuning.explain(recommendation, **times)
+    assert why["alpha"] == found["alpha"]
+    assert sum(packets for _, packets in why["terms"]) == pytest.approx(why["alpha"], abs=0.02)
+    assert why["rules"][0][0] == "recommended"
+    defaults = expected.defaults.packets
+    assert why["rules"][-1][3:6] == pytest.approx([defaults.ratio, *defaults.interval])
+    assert len(why["lines"]) >= 4

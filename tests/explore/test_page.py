@@ -6,6 +6,7 @@ import re
 
 from vegasfluid.explore.schema import form_schema
 from vegasfluid.explore.server import PAGE, TYPES
+from vegasfluid.explore.single_file import page_with_runs
 from vegasfluid.plot.style import CONTROLS, CYCLES
 
 STYLE = (PAGE / "style.css").read_text()
@@ -14,7 +15,7 @@ HTML = (PAGE / "index.html").read_text()
 
 
 def test_colours_are_those_of_the_plots():
-    light, dark = STYLE.split("@media (prefers-color-scheme: dark)")[:2]
+    light, dark = STYLE.split(':root[data-theme="dark"]')[:2]
     for theme, text in (("light", light), ("dark", dark)):
         found = dict(re.findall(r"--c(\d): (#[0-9A-Fa-f]{6})", text))
         assert [found[str(number)] for number in range(7)] == list(CYCLES[theme])
@@ -24,7 +25,7 @@ def test_colours_are_those_of_the_plots():
 
 
 def test_every_element_that_a_script_names_is_on_the_page():
-    ids = set(re.findall(r'\bid="([^"]+)"', HTML))
+    ids = set(re.findall(r'\bid="([^"]+)"', HTML + page_with_runs({})))
     used = set().union(
         *(re.findall(r'(?:page|getElementById)\("([^"$`]+)"\)', text) for text in SCRIPTS.values())
     )

@@ -21,11 +21,40 @@ MODEL = loads(SMALL)
 HOSTILE = "</script><script>document.title = 'taken'</script><!--"
 
 
+class Quick:
+    """Recommends 5 and 9 at once, and gives no reasons."""
+
+    def __init__(self, worker):
+        pass
+
+    def recommend(self, model, tuned, ticket):
+        yield {"progress": "fluid"}
+        yield {"recommended": {"tuned": "vegas", "alpha": 5.0, "beta": 9.0}}
+
+    def why(self, model, ticket):
+        yield {
+            "why": {
+                "alpha": 5.0,
+                "terms": [("buffer", 6.0), ("own losses", -1.0)],
+                "lines": ["Theory."],
+                "rules": [["given", 1, 3, 0.2, 0.1, 0.3, 0.7, 0.01]],
+                "measured": ["Measured."],
+            }
+        }
+
+
+class Refusing(Quick):
+    """Cannot recommend anything."""
+
+    def recommend(self, model, tuned, ticket):
+        yield {"progress": "fluid"}
+        raise vf.InvalidInput("recommend", "tune", "a Vegas class", "none")
+
+
 @pytest.fixture(scope="module")
 def saved(module_patches):
     """A recording with four points, with a recommendation that takes no time."""
-    ended = [{"progress": "fluid"}, {"recommended": {"tuned": "vegas", "alpha": 5.0, "beta": 9.0}}]
-    module_patches.setattr(module, "recommendation", lambda *_: iter(ended))
+    module_patches.setattr(module, "Recommendations", Quick)
     module_patches.setattr(module, "packet_runs", lambda model, _: iter([{"confirmed": {}}]))
     model = replace(MODEL, title=HOSTILE)
     return recording({"small.toml": model}, lambda line: None, count=2)
@@ -72,11 +101,7 @@ def test_samples_are_within_half_a_level_up_to_their_top(saved):
 
 
 def test_a_failed_recommendation_is_saved_with_its_reason(monkeypatch):
-    def refused(*_):
-        yield {"progress": "fluid"}
-        raise vf.InvalidInput("recommend", "tune", "a Vegas class", "none")
-
-    monkeypatch.setattr(module, "recommendation", refused)
+    monkeypatch.setattr(module, "Recommendations", Refusing)
     monkeypatch.setattr(module, "packet_runs", lambda model, _: iter([{"confirmed": {}}]))
     monkeypatch.setattr(module, "fluid_runs", lambda *_: iter([{"series": {}}] * 4))
     monkeypatch.setattr(
@@ -115,6 +140,11 @@ def test_the_file_loads_nothing_and_a_title_is_only_text(browser, saved, tmp_pat
     page.wait_for_selector("#recommend:not([disabled])")
     ratio = float(page.get_attribute("#outcome", "data-ratio"))
     assert ratio == saved["networks"][0]["runs"][1]["ratio"]
+    page.click("#why")
+    page.wait_for_selector("#why-dialog[open]")
+    assert page.inner_text("#why-terms tr:nth-child(2)").split("\t") == ["own losses", "\u22121.00"]
+    assert "0.2 (0.1 to 0.3)" in page.inner_text("#why-rules")
+    page.click("#why-close")
     assert page.is_hidden("#form")
     assert page.is_hidden("#open")
     page.close()

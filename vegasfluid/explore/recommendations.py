@@ -1,88 +1,99 @@
-"""A recommendation for the page: progress in words, the settings tried, and the result."""
+"""A recommendation for the page, with its reasons."""
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Iterator
 from typing import Any
 
-from vegasfluid.errors import printable
-from vegasfluid.explore.latest import Overtaken, Ticket, Worker
+from vegasfluid.errors import Unsupported, printable
+from vegasfluid.explore.followed import Report, followed
+from vegasfluid.explore.latest import Ticket, Worker
 from vegasfluid.model import Model
-from vegasfluid.tuning import recommend
+from vegasfluid.tuning import explain, recommend
+from vegasfluid.tuning.explanation import Explanation, MeasuredSetting
+from vegasfluid.tuning.explanation_text import measured_lines, term_rows, theory_lines
 from vegasfluid.tuning.result import Recommendation
-from vegasfluid.tuning.settings import RunSettings, Step
+from vegasfluid.tuning.rules_of_thumb import RULES
+from vegasfluid.tuning.settings import RunSettings
 
-__all__ = ["recommendation"]
+__all__ = ["Recommendations"]
 
-POLL = 0.3
-"""Time between two looks whether the page is still there, s."""
+COMPILING = "{}: compiling the simulators (the first time only) …"
+"""Progress before the first line, with the name of the job."""
 
 
-def recommendation(
-    model: Model, tuned: str | None, worker: Worker, ticket: Ticket
-) -> Iterator[dict[str, Any]]:
-    """Recommend alpha and beta of a Vegas class, as `vegasfluid recommend` does.
+class Recommendations:
+    """Computes recommendations and remembers the last one, whose reasons can be asked for.
 
     Args:
-        model: network and times.
-        tuned: the Vegas class; None: the only one.
-        worker: computes it.
-        ticket: of the request; once it is overtaken the search ends at its next step.
-
-    Yields:
-        Lines of `progress`; for a setting that was tried also its `step`: `engine`, `alpha`, `beta`
-        (packets) and `ratio`. The last part is `recommended`; see `as_json`.
-
-    Raises:
-        InvalidInput: if there is nothing to tune or to compare with.
-        SolveFailed: if the fluid model cannot be integrated.
-        Overtaken: if a newer request of the tab has come, or its page is gone.
+        worker: computes them, one at a time.
     """
-    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    ended = threading.Event()
 
-    def report(line: str) -> None:
-        """Pass on a line of progress; end the search if nobody waits for it any more."""
-        if ended.is_set():
-            raise Overtaken
-        lines.put(line)
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._last: Recommendation | None = None
 
-    def search() -> Recommendation:
-        """The recommendation; None in `lines` states that it is there, or that it failed."""
-        settings = RunSettings(until=model.duration, warmup=model.warmup, report=report)
-        try:
-            return recommend(model.network, tuned, **settings)
-        finally:
-            lines.put(None)
+    def recommend(
+        self, model: Model, tuned: str | None, ticket: Ticket
+    ) -> Iterator[dict[str, Any]]:
+        """Recommend alpha and beta of a Vegas class, as `vegasfluid recommend` does.
 
-    found = worker.submit(ticket, search)
-    try:
-        yield {"progress": "Recommend: compiling the simulators (the first time only) …"}
-        while not found.done() or not lines.empty():
-            ticket.check()
-            try:
-                line = lines.get(timeout=POLL)
-            except queue.Empty:
-                continue
-            if line is not None:
-                yield progress_of(line)
-        yield {"recommended": as_json(found.result())}
-    finally:
-        ended.set()
+        Args:
+            model: network and times.
+            tuned: the Vegas class; None: the only one.
+            ticket: of the request; once it is overtaken the search ends at its next step.
+
+        Yields:
+            Lines of `progress`; for a setting that was tried also its `step`: `engine`, `alpha`,
+            `beta` (packets) and `ratio`. The last part is `recommended`; see `as_json`.
+
+        Raises:
+            InvalidInput: if there is nothing to tune or to compare with.
+            SolveFailed: if the fluid model cannot be integrated.
+            Overtaken: if a newer request of the tab has come, or its page is gone.
+        """
+
+        def search(report: Report) -> Recommendation:
+            """The recommendation, which is remembered."""
+            settings = RunSettings(until=model.duration, warmup=model.warmup, report=report)
+            self._last = recommend(model.network, tuned, **settings)
+            return self._last
+
+        first = COMPILING.format("Recommend")
+        return followed(search, recommended, self._worker, ticket, first)
+
+    def why(self, model: Model, ticket: Ticket) -> Iterator[dict[str, Any]]:
+        """Explain the last recommendation, as `vegasfluid recommend --explain` does.
+
+        Args:
+            model: the model with the recommended parameters.
+            ticket: of the request.
+
+        Yields:
+            Lines of `progress`, then `why`: `alpha`, its `terms` (name and packets), `lines` on
+            theory, `rules` (name, and averages of packet runs, see `row`) and `measured`, lines on
+            them.
+
+        Raises:
+            Unsupported: if the network is not that of the last recommendation.
+            Overtaken: if a newer request of the tab has come, or its page is gone.
+        """
+        last = self._last
+        if last is None or last.network != model.network:
+            reason = "it explains a recommendation: press Recommend first"
+            raise Unsupported("explore", "Why for this setting", reason)
+
+        def reasons(report: Report) -> Explanation:
+            """The explanation."""
+            settings = RunSettings(until=model.duration, warmup=model.warmup, report=report)
+            return explain(last, **settings)
+
+        first = COMPILING.format("Why")
+        return followed(reasons, lambda why: explained(last, why), self._worker, ticket, first)
 
 
-def progress_of(line: str) -> dict[str, Any]:
-    """A line of progress as JSON, with the numbers of a setting that was tried."""
-    if not isinstance(line, Step):
-        return {"progress": line}
-    step = {name: getattr(line, name) for name in ("engine", "alpha", "beta", "ratio")}
-    return {"progress": str(line), "step": step}
-
-
-def as_json(found: Recommendation) -> dict[str, Any]:
-    """A recommendation as the page shows it.
+def recommended(found: Recommendation) -> dict[str, Any]:
+    """A recommendation as the page shows it, under `recommended`.
 
     Returns:
         The class (`tuned`), `alpha` and `beta` (packets), whether the goal is `reached` and why
@@ -92,13 +103,43 @@ def as_json(found: Recommendation) -> dict[str, Any]:
     law: Any = found.after.law
     packets = found.after.packets
     return {
-        "tuned": found.tuned,
-        "alpha": float(law.alpha),
-        "beta": float(law.beta),
-        "reached": found.reached,
-        "reason": printable(found.reason),
-        "ratio": packets.ratio,
-        "interval": packets.interval,
-        "runs": len(packets.runs),
-        "before": found.before.packets.ratio,
+        "recommended": {
+            "tuned": found.tuned,
+            "alpha": float(law.alpha),
+            "beta": float(law.beta),
+            "reached": found.reached,
+            "reason": printable(found.reason),
+            "ratio": packets.ratio,
+            "interval": packets.interval,
+            "runs": len(packets.runs),
+            "before": found.before.packets.ratio,
+        }
     }
+
+
+def explained(found: Recommendation, why: Explanation) -> dict[str, Any]:
+    """An explanation as the page shows it; see `Recommendations.why`."""
+    rules = {RULES[name]: tried for name, tried in why.rules.items()}
+    settings = {"recommended": why.recommended} | rules | {"defaults": why.defaults}
+    return {
+        "why": {
+            "alpha": float(found.after.law.alpha),
+            "terms": [] if why.theory is None else term_rows(found, why.theory),
+            "lines": theory_lines(found, why),
+            "rules": [[name, *row(tried)] for name, tried in settings.items()],
+            "measured": measured_lines(found, why),
+        }
+    }
+
+
+def row(tried: MeasuredSetting) -> list[float]:
+    """Averages of the packet runs with a setting.
+
+    Returns:
+        Alpha and beta (packets), ratio, the ends of its 95 % interval, Jain's index and queueing
+        delay (s).
+    """
+    means = tried.packets.means()
+    ratio, interval = means["ratio"], tried.packets.interval
+    alpha, beta = float(tried.law.alpha), float(tried.law.beta)
+    return [alpha, beta, ratio, *interval, means["jain_index"], means["queueing_delay_s"]]

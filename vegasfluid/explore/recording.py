@@ -17,7 +17,7 @@ from vegasfluid.explore.fluid_runs import fluid_run
 from vegasfluid.explore.latest import Tickets, Worker
 from vegasfluid.explore.packet_runs import packet_runs
 from vegasfluid.explore.planes import Span, plane
-from vegasfluid.explore.recommendations import recommendation
+from vegasfluid.explore.recommendations import Recommendations
 from vegasfluid.explore.session import changed, opened
 from vegasfluid.model import Model
 from vegasfluid.parallel import processors
@@ -76,8 +76,8 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
         What `Session.start` returns for it, with the class `tuned` of the ratio; `recommend`: the
         parts of a recommendation; `plane`: its parts; `series`: times, names and congestion
         controls; `runs`: at the points of the plane, the given and the recommended setting, and
-        `packets`: the parts of packet runs at these two. Runs and packet runs have an `at`: the
-        values of the two numbers.
+        `packets`: the parts of packet runs at these two; `why`: those of the reasons for the
+        recommended one. Runs, packet runs and reasons have an `at`: the values of the two numbers.
     """
     notes = [NOMINAL] if model.ranges else []
     model = replace(model, ranges={})
@@ -87,8 +87,14 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
     names = [str(number["name"]) for number in numbers]
     given = tuple(float(number["value"]) for number in numbers)
     report(f"{name}: recommendation")
-    recommended = parts_of(recommendation(model, tuned, Worker(), Tickets().take("", never)))
+    recommendations, ticket = Recommendations(Worker()), Tickets().take("", never)
+    recommended = parts_of(recommendations.recommend(model, tuned, ticket))
     settings = [given, *recommended_setting(recommended, names)]
+    report(f"{name}: reasons")
+    why = [
+        {"at": at, "parts": parts_of(recommendations.why(at_setting(model, names, at), ticket))}
+        for at in settings[1:]
+    ]
     report(f"{name}: plane")
     x, y = (Span(str(one["name"]), one["low"], one["high"], count) for one in numbers)
     head, *batches = plane(model, x, y, tuned)
@@ -114,6 +120,7 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
         "plane": [head, {"points": [point for batch in batches for point in batch["points"]]}],
         "recommend": recommended,
         "packets": packets,
+        "why": why,
         "series": runs[0].pop("series"),
         "runs": [{key: value for key, value in run.items() if key != "series"} for run in runs],
     }

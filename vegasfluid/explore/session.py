@@ -21,7 +21,7 @@ from vegasfluid.explore.fluid_runs import fluid_run
 from vegasfluid.explore.latest import Ticket, Tickets, Worker
 from vegasfluid.explore.packet_runs import packet_runs
 from vegasfluid.explore.planes import plane, span_of
-from vegasfluid.explore.recommendations import recommendation
+from vegasfluid.explore.recommendations import Recommendations
 from vegasfluid.explore.schema import form_schema, numbers_to_tune
 from vegasfluid.explore.theory import stability_in_theory
 from vegasfluid.export import FORMATS, Exported, export_model, needs_points
@@ -56,6 +56,7 @@ class Session:
         self._notes = [NOMINAL] if model.ranges else []
         self._moves, self._planes, self._jobs = Tickets(), Tickets(), Tickets()
         self._quick, self._accurate, self._long, self._job = (Worker() for _ in range(4))
+        self._recommendations = Recommendations(self._job)
         self.answers: dict[str, Callable[[Request, Gone], Answer | Iterator[Answer]]] = {
             "start": self.start,
             "read": self.read,
@@ -63,6 +64,7 @@ class Session:
             "plane": self.plane,
             "packets": self.packets,
             "recommend": self.recommend,
+            "why": self.why,
             "export": self.export,
             "stability": self.stability,
         }
@@ -133,11 +135,20 @@ class Session:
             yield {"errors": errors_of(error)}
 
     def recommend(self, request: Request, gone: Gone) -> Iterator[Answer]:
-        """Recommend alpha and beta of the class `tuned` of `document`; see `recommendation`."""
+        """Recommend alpha and beta of `tuned` in `document`; see `Recommendations.recommend`."""
         ticket = self._jobs.take(tab_of(request), gone)
         try:
             model = model_of(request.get("document"))
-            yield from recommendation(model, class_of(request, model), self._job, ticket)
+            yield from self._recommendations.recommend(model, class_of(request, model), ticket)
+        except VegasfluidError as error:
+            yield {"errors": errors_of(error)}
+
+    def why(self, request: Request, gone: Gone) -> Iterator[Answer]:
+        """Explain the last recommendation, whose network is `document`."""
+        ticket = self._jobs.take(tab_of(request), gone)
+        try:
+            model = model_of(request.get("document"))
+            yield from self._recommendations.why(model, ticket)
         except VegasfluidError as error:
             yield {"errors": errors_of(error)}
 

@@ -1,12 +1,13 @@
 // What takes longer than a move: packet runs, a recommendation, an export.
 
 import { ask, parts } from "./api.js";
+import { showReasons } from "./reasons.js";
 import { milliseconds, percent, short } from "./words.js";
 
 const page = (id) => document.getElementById(id);
 const NAMES = { toml: "Model file (TOML)", linux: "Linux: settings", freebsd: "FreeBSD: settings",
   netns: "Linux: network namespaces", ns2: "ns-2: scenario", ns3: "ns-3: scenario" };
-const COMMANDS = ["confirm", "recommend"];
+const COMMANDS = ["confirm", "recommend", "why"];
 
 /** A ratio with its confidence interval. */
 export function intervalText(found) {
@@ -20,6 +21,8 @@ export class Jobs {
     Object.assign(this, { site, running: null, files: {} });
     page("confirm").addEventListener("click", () => this.confirm());
     page("recommend").addEventListener("click", () => this.recommend());
+    page("why").addEventListener("click", () => this.why());
+    page("why-close").addEventListener("click", () => page("why-dialog").close());
     page("stability").addEventListener("click", () => this.stability());
     page("cancel").addEventListener("click", () => this.running?.abort());
     page("format").replaceChildren(...["toml", ...formats].map((name) => new Option(NAMES[name] ?? name, name)));
@@ -95,6 +98,17 @@ export class Jobs {
       this.site.use(recommended);
       const verdict = recommended.reached ? "Goal reached." : `Goal not reached: ${recommended.reason}`;
       this.say(`${recommended.tuned}: alpha = ${short(recommended.alpha, 4)}, beta = ${short(recommended.beta, 4)}. Packet simulator, ${recommended.runs} runs: ratio ${intervalText(recommended)}; before ${short(recommended.before)}. ${verdict}`);
+    });
+  }
+
+  /** Why the last recommendation is what it is, with packet runs of other settings. */
+  why() {
+    const { model } = this.site.now();
+    return this.run("why", { document: model }, ({ why }) => {
+      if (!why) return;
+      this.say("");
+      showReasons(why);
+      page("why-dialog").showModal();
     });
   }
 

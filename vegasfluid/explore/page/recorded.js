@@ -82,11 +82,15 @@ function pause(signal) {
   });
 }
 
-/** The parts of packet runs at a setting. */
-function packetParts(document) {
-  const values = numbersIn(document), found = network.packets.find(({ at }) => at.every((value, i) => value === values[i]));
-  const message = "This page has packet runs of the first and the recommended setting only.";
-  return found ? found.parts : [{ errors: [{ message }] }];
+const MISSING = {
+  packets: "This page has packet runs of the first and the recommended setting only.",
+  why: "Why explains a recommendation: press Recommend first.",
+};
+
+/** The saved parts of packet runs or reasons at a setting. */
+function partsAt(name, document) {
+  const values = numbersIn(document), found = network[name].find(({ at }) => at.every((value, i) => value === values[i]));
+  return found ? found.parts : [{ errors: [{ message: MISSING[name] }] }];
 }
 
 export async function* parts(name, { document }, signal) {
@@ -95,7 +99,7 @@ export async function* parts(name, { document }, signal) {
     yield { done: true };
     return;
   }
-  for (const part of name === "packets" ? packetParts(document) : network.recommend) {
+  for (const part of name === "recommend" ? network.recommend : partsAt(name, document)) {
     await pause(signal);
     yield part;
   }
