@@ -30,6 +30,7 @@ MODEL = loads(SMALL)
 PATIENCE = 120_000
 """Timeout of all steps, ms; models are compiled, possibly beside other work."""
 ALPHA, BETA = (f"[data-path='flows.vegas.law.{name}_packets']" for name in ("alpha", "beta"))
+JOB_SAYS = "text => document.getElementById('job').textContent.includes(text)"
 CAPACITY = "[data-path='bottleneck.capacity_mbps']"
 
 
@@ -154,6 +155,19 @@ def test_typing_changes_the_network_and_mistakes_are_shown_at_the_field(page):
     assert page.input_value(CAPACITY) == "8"
 
 
+def test_classes_are_added_and_removed_in_the_form(page):
+    page.select_option("#add-class", "cubic")
+    page.wait_for_selector("[data-path='flows.cubic.count']")
+    page.wait_for_function("() => document.getElementById('classes').tBodies[0].rows.length === 3")
+    assert page.input_value("[data-path='flows.cubic.count']") == "2"  # as the first class
+    page.select_option("#add-class", "cubic")
+    page.wait_for_selector("[data-path='flows.cubic2.count']")
+    page.click("[aria-label='Remove the flows cubic2']")
+    page.click("[aria-label='Remove the flows cubic']")
+    page.wait_for_function("() => document.getElementById('classes').tBodies[0].rows.length === 2")
+    check(page)
+
+
 def test_the_model_file_can_be_edited_as_text(page):
     page.click("#file summary")
     page.fill("#text", SMALL.replace("Two against two", "Three against two").replace(
@@ -195,6 +209,22 @@ def test_a_recommendation_goes_to_its_setting_and_draws_its_path(page):
     assert text.endswith("Goal reached.") == expected.reached
     check(page)
     page.screenshot(path=ARTEFACTS / "explore_recommended.png", full_page=True)
+
+
+def test_why_shows_terms_and_other_rules(page):
+    page.click("#why")
+    page.wait_for_function(JOB_SAYS, arg="press Recommend first")
+    page.click("#recommend")
+    page.wait_for_selector("#cancel:not([hidden])")
+    page.wait_for_selector("#recommend:not([disabled])")
+    page.click("#why")
+    page.wait_for_selector("#why-dialog[open]")
+    page.screenshot(path=ARTEFACTS / "explore_why.png")
+    assert page.inner_text("#why-head").lower() == f"why alpha = {numbers(page)[0]:g}"
+    assert "Regime: " in page.inner_text("#why-theory")
+    assert page.locator("#why-rules tbody tr").count() >= 3
+    page.click("#why-close")
+    assert page.is_hidden("#why-dialog")
 
 
 def test_a_run_is_kept_to_compare_others_with(page):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from vegasfluid.errors import Unsupported, printable
 from vegasfluid.explore.followed import Report, followed
@@ -100,8 +100,7 @@ def recommended(found: Recommendation) -> dict[str, Any]:
         not (`reason`), on packets `ratio`, its 95 % confidence `interval` and the number of `runs`,
         and `before`, the ratio on packets with the given parameters.
     """
-    law: Any = found.after.law
-    packets = found.after.packets
+    law, packets = cast(Any, found.after.law), found.after.packets
     return {
         "recommended": {
             "tuned": found.tuned,
@@ -123,7 +122,7 @@ def explained(found: Recommendation, why: Explanation) -> dict[str, Any]:
     settings = {"recommended": why.recommended} | rules | {"defaults": why.defaults}
     return {
         "why": {
-            "alpha": float(found.after.law.alpha),
+            "alpha": float(cast(Any, found.after.law).alpha),
             "terms": [] if why.theory is None else term_rows(found, why.theory),
             "lines": theory_lines(found, why),
             "rules": [[name, *row(tried)] for name, tried in settings.items()],
@@ -139,7 +138,13 @@ def row(tried: MeasuredSetting) -> list[float]:
         Alpha and beta (packets), ratio, the ends of its 95 % interval, Jain's index and queueing
         delay (s).
     """
-    means = tried.packets.means()
+    means, law = tried.packets.means(), cast(Any, tried.law)
     ratio, interval = means["ratio"], tried.packets.interval
-    alpha, beta = float(tried.law.alpha), float(tried.law.beta)
-    return [alpha, beta, ratio, *interval, means["jain_index"], means["queueing_delay_s"]]
+    return [
+        float(law.alpha),
+        float(law.beta),
+        ratio,
+        *interval,
+        means["jain_index"],
+        means["queueing_delay_s"],
+    ]

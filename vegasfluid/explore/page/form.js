@@ -82,6 +82,42 @@ export class NetworkForm {
   build() {
     this.inputs.clear();
     this.form.replaceChildren(...this.groups().map((group) => this.fieldset(group)));
+    this.form.querySelector("fieldset:last-of-type")?.before(this.addition());
+  }
+
+  /** A choice of congestion controls, which adds a class of flows with it. */
+  addition() {
+    const names = Object.keys(this.schema.law).sort();
+    const select = element("select", { id: "add-class" }, new Option("Add flows …", ""), ...names.map((name) => new Option(name, name)));
+    select.setAttribute("aria-label", "Add a class of flows with the congestion control");
+    select.addEventListener("change", () => this.change(withValue(this.document, ["flows", this.freeName(select.value)], this.newClass(select.value))));
+    return element("div", { className: "add" }, select);
+  }
+
+  freeName(law) {
+    const taken = this.document.flows;
+    let name = law;
+    for (let number = 2; name in taken; number += 1) name = `${law}${number}`;
+    return name;
+  }
+
+  /** Settings of the first class with another congestion control. */
+  newClass(law) {
+    const { law: _, traffic, ...same } = structuredClone(Object.values(this.document.flows)[0]);
+    return { ...same, law: { name: law } };
+  }
+
+  removal({ title, path }) {
+    const button = element("button", { type: "button", className: "plain", textContent: "Remove" });
+    button.setAttribute("aria-label", `Remove the flows ${title}`);
+    button.addEventListener("click", () => this.change(withValue(this.document, path, undefined)));
+    return button;
+  }
+
+  /** Show another set of tables at once, even while something else in the form is not valid. */
+  change(model) {
+    this.show(model);
+    this.onEdit(model);
   }
 
   fieldset(group) {
@@ -93,6 +129,7 @@ export class NetworkForm {
       legend.append(dot);
     }
     legend.append(group.title);
+    if (group.flows && Object.keys(this.document.flows).length > 1) legend.append(this.removal(group));
     const more = element("details", {}, element("summary", { textContent: "More settings" }));
     const set = element("fieldset", {}, legend);
     const choices = new Map(group.choices.map(([table, name]) => [table, this.choice(group, table, name)]));
