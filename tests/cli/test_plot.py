@@ -60,7 +60,7 @@ def test_a_sweep_is_drawn_with_the_chosen_metric(run, small, tmp_path, drawn):
     over = ("--over", "vegas.alpha_packets=1,4", "--until", "6", "--warmup", "2")
     assert run("sweep", small, *over, "--out", store)[0] == 0
     assert run("plot", store, "--metric", "utilisation", "--out", target)[0] == 0
-    assert drawn[0].axes[0].get_ylabel() == "utilisation"
+    assert drawn[0].axes[0].get_ylabel() == "fraction of the capacity that is used"
     assert_invalid_input(run("plot", store, store), "a sweep with other files is not supported")
     assert_invalid_input(
         run("plot", store, "--metric", "speed"), "--metric must be one of", "'speed'"

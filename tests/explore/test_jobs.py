@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -192,6 +193,22 @@ def test_why_needs_the_recommended_network():
     ticket = Tickets().take("why", lambda: False)
     with pytest.raises(vf.Unsupported, match="press Recommend first"):
         list(recommendations.Recommendations(Worker()).why(MODEL, ticket))
+
+
+def test_a_setting_is_recommended_with_the_same_alpha_and_beta_on_the_same_network():
+    law = vf.Vegas(alpha=7, beta=9, gamma=1.0, dialect="ns2")
+    after = SimpleNamespace(law=law)
+    network = MODEL.network.with_law("vegas", law)
+    found: Any = SimpleNamespace(after=after, tuned="vegas", network=network)
+    same = MODEL.network.with_law("vegas", vf.Vegas(alpha=7, beta=9, dialect="ns2"))
+    assert recommendations.is_recommended(found, same)
+    other = MODEL.network.with_law("vegas", vf.Vegas(alpha=7, beta=10, dialect="ns2"))
+    assert not recommendations.is_recommended(found, other)
+    larger = replace(same, flows={**same.flows, "reno": replace(same.flows["reno"], count=3)})
+    assert not recommendations.is_recommended(found, larger)
+    assert not recommendations.is_recommended(
+        found, replace(same, flows={"reno": same.flows["reno"]})
+    )
 
 
 @pytest.mark.slow

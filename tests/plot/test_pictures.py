@@ -212,6 +212,23 @@ def test_a_map_is_the_data_and_its_line_is_where_they_are_one():
     np.testing.assert_allclose(alpha[on_rows], buffer[on_rows] / 20)
 
 
+def test_a_map_has_a_dot_at_each_point_that_was_run():
+    data = swept()
+    data["ratio"][2, 3] = np.nan
+    [dots] = plot.fairness_map(data).lines
+    x, y = np.meshgrid(data["alpha"], data["buffer"])
+    there = np.isfinite(data["ratio"].mean("seed", skipna=True).values)
+    assert np.sum(~there) == 1
+    np.testing.assert_array_equal(dots.get_xydata(), np.stack([x[there], y[there]], axis=-1))
+
+
+def test_one_dimension_of_a_ratio_has_a_line_at_one():
+    figure = plot.sweep_panels(swept().isel(buffer=[0]))
+    level, curve = figure.axes[0].lines
+    assert set(level.get_ydata()) == {1.0}
+    assert len(curve.get_xdata()) == 12
+
+
 def test_ratios_at_the_colour_bar_are_plain_numbers():
     figure = figure_of(plot.fairness_map(swept()))
     figure.canvas.draw()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import Unsupported, printable
 from vegasfluid.explore.followed import Report, followed
 from vegasfluid.explore.latest import Ticket, Worker
 from vegasfluid.model import Model
+from vegasfluid.network import Network
 from vegasfluid.tuning import explain, recommend
 from vegasfluid.tuning.explanation import Explanation, MeasuredSetting
 from vegasfluid.tuning.explanation_text import measured_lines, term_rows, theory_lines
@@ -79,7 +81,7 @@ class Recommendations:
             Overtaken: if a newer request of the tab has come, or its page is gone.
         """
         last = self._last
-        if last is None or last.network != model.network:
+        if last is None or not is_recommended(last, model.network):
             reason = "it explains a recommendation: press Recommend first"
             raise Unsupported("explore", "Why for this setting", reason)
 
@@ -90,6 +92,15 @@ class Recommendations:
 
         first = COMPILING.format("Why")
         return followed(reasons, lambda why: explained(last, why), self._worker, ticket, first)
+
+
+def is_recommended(found: Recommendation, network: Network) -> bool:
+    """Whether a network has the recommended alpha and beta, and is the same otherwise."""
+    law, flows = cast(Any, found.after.law), network.flows.get(found.tuned)
+    own = cast(Any, flows and flows.law)
+    if not isinstance(own, Vegas) or (own.alpha, own.beta) != (law.alpha, law.beta):
+        return False
+    return network.with_law(found.tuned, law) == found.network
 
 
 def recommended(found: Recommendation) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Colour-blind readers can distinguish both.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,12 @@ MOST_PANELS = 36
 """Largest number of panels in a figure; chosen."""
 WIDE = 20.0
 """Ratio of largest to smallest value above which an axis is logarithmic; chosen."""
+MOST_POINTS = 900
+"""Largest number of points of a map that are drawn as dots; chosen."""
+SUFFIXES = {"Mbit/s": "mbps"}
+"""Endings of parameter names by unit, where they differ from it."""
+LABEL_WIDTH = 38
+"""Characters in a line of a colour bar's label."""
 INNER = ("flow_class", "link")
 """Dimensions of a metric that are not axes of the sweep."""
 
@@ -205,11 +212,16 @@ def draw_panel(
     for dim, which in zip(dims, "xy", strict=False):
         set_up_axis(axes, which, values[dim], data[dim].attrs.get("units", "1"))
     if len(dims) == 1:
+        if values.name == "ratio":
+            axes.axhline(1.0, color="0.5", linewidth=0.8, linestyle="--")
         axes.plot(positions(values[dims[0]]), values.values, "o-", color=colour(0), markersize=4)
         axes.set_ylabel(title)
         axes.grid(True, alpha=FAINT)
         return None
     image = np.ma.masked_invalid(values.transpose(*along).values)
+    if image.size <= MOST_POINTS:
+        x, y = np.meshgrid(*(positions(values[dim]) for dim in dims))
+        axes.plot(x[~image.mask], y[~image.mask], ".", color="0.35", markersize=1.5)
     return axes.pcolormesh(*(edges(values[dim]) for dim in dims), image, **scale)
 
 
@@ -239,9 +251,7 @@ def edges(dim: xr.DataArray) -> np.ndarray:
 
 def set_up_axis(axes: Axes, which: str, dim: xr.DataArray, units: str) -> None:
     """Set label (with `units`), ticks and scale of axis `which` (`x` or `y`) for a dimension."""
-    name = str(dim.name)
-    has_unit = units == "1" or name.endswith("_" + units)
-    getattr(axes, f"set_{which}label")(name if has_unit else f"{name}, {units}")
+    getattr(axes, f"set_{which}label")(name_in_words(str(dim.name), units))
     if dim.dtype.kind != "f":
         getattr(axes, f"set_{which}ticks")(positions(dim), list(map(label, dim.values)))
     elif is_logarithmic(dim):
@@ -249,10 +259,26 @@ def set_up_axis(axes: Axes, which: str, dim: xr.DataArray, units: str) -> None:
         getattr(axes, f"{which}axis").set_major_formatter("{x:g}")
 
 
+def name_in_words(name: str, units: str) -> str:
+    """Label of a dimension: owner and parameter in words, and the unit.
+
+    >>> name_in_words("vegas.alpha_packets", "packets")
+    'vegas: alpha, packets'
+    >>> name_in_words("bottleneck.capacity_mbps", "Mbit/s")
+    'bottleneck: capacity, Mbit/s'
+    """
+    owner, _, key = name.rpartition(".")
+    words = key.removesuffix(f"_{SUFFIXES.get(units, units)}").replace("_", " ")
+    text = f"{owner}: {words}" if owner else words
+    return text if units == "1" else f"{text}, {units}"
+
+
 def metric_label(data: xr.Dataset, metric: str) -> str:
-    """Label for a metric of a sweep: its name and, if it has one, its unit."""
+    """Label for a metric of a sweep: its meaning and, if it has one, its unit."""
     units = data[metric].attrs.get("units", "1")
-    return metric if units == "1" else f"{metric}, {units}"
+    meaning = data[metric].attrs.get("long_name", metric.replace("_", " "))
+    text = meaning if units == "1" else f"{meaning}, {units}"
+    return textwrap.fill(text, LABEL_WIDTH)
 
 
 def label(value: Any) -> str:
