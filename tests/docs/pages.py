@@ -48,6 +48,7 @@ DIRECTIVES = {
     "{benchmarks}",
     "{citation}",
     "{command-options}",
+    "{explorer}",
     "{gallery}",
     "{glossary}",
     "{notebooks}",

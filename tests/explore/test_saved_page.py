@@ -103,7 +103,7 @@ def test_samples_are_within_half_a_level_up_to_their_top(saved):
 def test_a_failed_recommendation_is_saved_with_its_reason(monkeypatch):
     monkeypatch.setattr(module, "Recommendations", Refusing)
     monkeypatch.setattr(module, "packet_runs", lambda model, _: iter([{"confirmed": {}}]))
-    monkeypatch.setattr(module, "fluid_runs", lambda *_: iter([{"series": {}}] * 4))
+    monkeypatch.setattr(module, "fluid_runs", lambda *_: iter([{"at": (2.0, 4.0), "series": {}}]))
     monkeypatch.setattr(
         module,
         "plane",

@@ -99,13 +99,8 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
     x, y = (Span(str(one["name"]), one["low"], one["high"], count) for one in numbers)
     head, *batches = plane(model, x, y, tuned)
     points = [(head["x"][column], head["y"][row]) for column, row in head["valid"]]
-    settings_and_points = list(dict.fromkeys([*settings, *points]))
-    runs = [
-        {"at": at, **run}
-        for at, run in zip(
-            settings_and_points, fluid_runs(model, names, settings_and_points, report), strict=True
-        )
-    ]
+    runs = list(fluid_runs(model, names, list(dict.fromkeys([*settings, *points])), report))
+    series = [run.pop("series") for run in runs]
     report(f"{name}: packet runs")
     packets = [
         {"at": at, "parts": parts_of(packet_runs(at_setting(model, names, at), tuned))}
@@ -121,8 +116,8 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
         "recommend": recommended,
         "packets": packets,
         "why": why,
-        "series": runs[0].pop("series"),
-        "runs": [{key: value for key, value in run.items() if key != "series"} for run in runs],
+        "series": series[0],
+        "runs": runs,
     }
 
 
@@ -178,7 +173,7 @@ def fluid_runs(
         """The run at one setting."""
         found = at_setting(model, names, values)
         run = fluid_run(found, None, accurate=False, samples=SAMPLES)
-        return packed(run) | {"text": modelfile.dumps(found)}
+        return {"at": values, "text": modelfile.dumps(found)} | packed(run)
 
     with ThreadPoolExecutor(processors()) as pool:
         for done, run in enumerate(pool.map(one, settings), 1):

@@ -126,29 +126,33 @@ class Session:
 
     def packets(self, request: Request, gone: Gone) -> Iterator[Answer]:
         """Simulate `document` with packets; see `packet_runs`."""
-        ticket = self._jobs.take(tab_of(request), gone)
-        try:
-            model = model_of(request.get("document"))
-            parts = packet_runs(model, class_of(request, model))
-            yield from one_at_a_time(parts, self._job, ticket)
-        except VegasfluidError as error:
-            yield {"errors": errors_of(error)}
+
+        def parts(model: Model, ticket: Ticket) -> Iterator[Answer]:
+            """The parts, computed by the worker of jobs."""
+            return one_at_a_time(packet_runs(model, class_of(request, model)), self._job, ticket)
+
+        return self.long_job(request, gone, parts)
 
     def recommend(self, request: Request, gone: Gone) -> Iterator[Answer]:
         """Recommend alpha and beta of `tuned` in `document`; see `Recommendations.recommend`."""
-        ticket = self._jobs.take(tab_of(request), gone)
-        try:
-            model = model_of(request.get("document"))
-            yield from self._recommendations.recommend(model, class_of(request, model), ticket)
-        except VegasfluidError as error:
-            yield {"errors": errors_of(error)}
+
+        def parts(model: Model, ticket: Ticket) -> Iterator[Answer]:
+            """The parts of the recommendation."""
+            return self._recommendations.recommend(model, class_of(request, model), ticket)
+
+        return self.long_job(request, gone, parts)
 
     def why(self, request: Request, gone: Gone) -> Iterator[Answer]:
         """Explain the last recommendation, whose network is `document`."""
+        return self.long_job(request, gone, self._recommendations.why)
+
+    def long_job(
+        self, request: Request, gone: Gone, parts: Callable[[Model, Ticket], Iterator[Answer]]
+    ) -> Iterator[Answer]:
+        """Parts of a long answer about `document`; the last has the `errors` if there are any."""
         ticket = self._jobs.take(tab_of(request), gone)
         try:
-            model = model_of(request.get("document"))
-            yield from self._recommendations.why(model, ticket)
+            yield from parts(model_of(request.get("document")), ticket)
         except VegasfluidError as error:
             yield {"errors": errors_of(error)}
 
