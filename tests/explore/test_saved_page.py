@@ -145,8 +145,12 @@ def test_the_file_loads_nothing_and_a_title_is_only_text(browser, saved, tmp_pat
     assert page.inner_text("#why-terms tr:nth-child(2)").split("\t") == ["own losses", "\u22121.00"]
     assert "0.2 (0.1 to 0.3)" in page.inner_text("#why-rules")
     page.click("#why-close")
+    page.wait_for_function("() => location.hash.length > 1")
+    page.reload()  # the address has the setting
+    page.wait_for_selector("#outcome[data-ratio]")
+    assert float(page.get_attribute("#outcome", "data-ratio")) == ratio
     assert page.is_hidden("#form")
     assert page.is_hidden("#open")
     page.close()
-    assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
+    assert {url.split("#")[0] for url in requests if not url.startswith("data:")} == {path.as_uri()}
     assert errors == []

@@ -8,14 +8,20 @@ const saved = JSON.parse(document.getElementById("saved-runs").textContent);
 const NO_FORM = { model: [], link: [], flows: [], law: {}, aqm: {}, traffic: {} };
 let network = saved.networks[0];
 
-/** The two numbers of the plane in a document. */
-function numbersIn(model) {
-  return network.numbers.map((number) => valueAt(model, number.path) ?? number.value);
+/** Values of the two numbers of the plane in a document. */
+function numbersIn(document, { numbers }) {
+  return numbers.map((number) => valueAt(document, number.path) ?? number.value);
 }
 
-/** The document with other values of the two numbers. */
-function documentAt(values) {
-  return network.numbers.reduce((model, number, i) => withValue(model, number.path, values[i]), network.document);
+/** A document with other values of the two numbers. */
+function withNumbers(document, { numbers }, values) {
+  return numbers.reduce((table, number, i) => withValue(table, number.path, values[i]), document);
+}
+
+/** Whether a document is that of a network but for the two numbers. */
+function isOf(document, found) {
+  const [one, other] = [document, found.document].map((table) => JSON.stringify(withNumbers(table, found, [0, 0])));
+  return one === other;
 }
 
 /** The run whose setting is nearest, relative to the spans of the axes. */
@@ -54,20 +60,15 @@ const answers = {
 
   /** Open a network by its name; from a link, one with the same document but for the two numbers. */
   read({ model, document }) {
-    const same = (found) => {
-      network = found;
-      return JSON.stringify(documentAt([0, 0])) === JSON.stringify(numbersIn(document).reduce((table, _, i) => withValue(table, found.numbers[i].path, 0), document));
-    };
-    const before = network, found = saved.networks.find((one) => (document ? same(one) : one.name === model));
-    network = before;
+    const found = saved.networks.find((one) => (document ? isOf(document, one) : one.name === model));
     if (!found) return { errors: [{ path: "", message: "This page has no runs of that network." }] };
     return document ? { ...opened(found), document } : opened(found);
   },
 
   run({ document, set }) {
-    const values = numbersIn(document).map((value, i) => set?.[network.numbers[i].name] ?? value);
+    const values = numbersIn(document, network).map((value, i) => set?.[network.numbers[i].name] ?? value);
     const run = nearestRun(values);
-    return { ...run, saved: true, accurate: true, document: documentAt(run.at), series: seriesOf(run) };
+    return { ...run, saved: true, accurate: true, document: withNumbers(document, network, run.at), series: seriesOf(run) };
   },
 };
 
@@ -89,7 +90,7 @@ const MISSING = {
 
 /** The saved parts of packet runs or reasons at a setting. */
 function partsAt(name, document) {
-  const values = numbersIn(document), found = network[name].find(({ at }) => at.every((value, i) => value === values[i]));
+  const values = numbersIn(document, network), found = network[name].find(({ at }) => at.every((value, i) => value === values[i]));
   return found ? found.parts : [{ errors: [{ message: MISSING[name] }] }];
 }
 
