@@ -62,16 +62,16 @@ def written_model() -> str:
 def served(programs: Path, folder: Path, **environment: str) -> Iterator[str]:
     """The address of `vegasfluid explore uplink.toml`, which ends at Ctrl-C."""
     command = [programs / "vegasfluid", "explore", "uplink.toml", "--no-browser", "--json"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command, cwd=folder, env=os.environ | environment, stdout=subprocess.PIPE, text=True
-    )
-    try:
+    ) as process:
         assert process.stdout is not None
-        yield json.loads("".join(process.stdout.readline() for _ in range(LINES)))["url"]
-    finally:
-        process.send_signal(signal.SIGINT)
-        if process.wait(30) != 130:
-            raise RuntimeError(f"explore ended with status {process.returncode}")
+        try:
+            yield json.loads("".join(process.stdout.readline() for _ in range(LINES)))["url"]
+        finally:
+            process.send_signal(signal.SIGINT)
+    if process.returncode != 130:
+        raise RuntimeError(f"explore ended with status {process.returncode}")
 
 
 def explored(page: Any, url: str, step: Callable[[str], None]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 
 import pytest
 
 from benchmarks import newcomer
+from benchmarks.first_use import done
 from tests.explore.conftest import missing_browser
 from tests.paths import ROOT
 from vegasfluid.modelfile import loads
@@ -44,17 +46,18 @@ def test_the_seconds_on_the_page_are_those_of_the_benchmark():
 
 @pytest.mark.slow
 @pytest.mark.unoptimised
-def test_ten_minutes_are_enough_from_the_installation_to_an_export(monkeypatch):
+def test_ten_minutes_are_enough_from_the_installation_to_an_export():
     """Each step checks its own effect, such as the moved point or the goal of a recommendation."""
     if missing := missing_browser():
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
     try:
-        figures = newcomer.measure(full=False)
+        document = done(sys.executable, "-m", "benchmarks.newcomer", "--json")
     except RuntimeError as failed:
         if re.search("hatchling|uv is not here|network", str(failed)):
             pytest.skip(f"the wheel cannot be installed: {failed}")
         raise
-    steps = [name for name in figures.values if name != "all_s"]
+    figures = json.loads(document)["figures"]
+    steps = [name for name in figures if name != "all_s"]
     assert steps[0] == "install_s"
     assert steps[-1] == "explore.export_s"
     assert len(steps) == 14
