@@ -105,9 +105,12 @@ def missing_browser() -> str | None:
     return None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium; tests are skipped without it, and fail in CI."""
+    """Chromium; tests are skipped without it, and fail in CI.
+
+    It ends with each module, since Playwright allows one loop in a process.
+    """
     if wanted := missing_browser():
         say = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         say(f"the browser test needs {wanted}")
