@@ -24,9 +24,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.browser import launched
 from benchmarks.first_use import ROOT, built, done, installed
 from benchmarks.harness import Figures, run
-from benchmarks.slider.page import ONLY_HERE, chromium
 
 __all__ = ["commands", "explored", "measure", "written_model"]
 
@@ -138,8 +138,6 @@ def expect(condition: bool, message: str) -> None:
 
 def measure(full: bool) -> Figures:
     """Time all steps, each once; `--full` changes nothing."""
-    from playwright.sync_api import sync_playwright
-
     figures, begin = Figures(), time.perf_counter()
 
     def step(name: str) -> None:
@@ -158,12 +156,8 @@ def measure(full: bool) -> Figures:
         for number, arguments in enumerate(commands(), 1):
             done(programs / "vegasfluid", *arguments, cwd=folder, **cache)
             step(f"start.{number}.{arguments[0]}")
-        with served(programs, folder, **cache) as url, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium(), args=[ONLY_HERE, "--no-sandbox"]
-            )
+        with served(programs, folder, **cache) as url, launched() as browser:
             explored(browser.new_page(viewport={"width": 1280, "height": 1000}), url, step)
-            browser.close()
     figures.add("all_s", sum(figures.values.values()), at_most=LIMIT)
     return figures
 

@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.slider.page import ONLY_HERE, chromium
+from benchmarks.browser import launched
 from tools.lock import ROOT
 from vegasfluid.explore import ExploreServer
 from vegasfluid.explore.session import Session
@@ -103,24 +103,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "screenshots")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as use.explore, or explore")
     given = parser.parse_args(arguments)
-    from playwright.sync_api import sync_playwright
-
     given.out.mkdir(parents=True, exist_ok=True)
     handler = partial(Quiet, directory=given.site)
     session = Session(read_model(EXPLORED), EXPLORED)
     with (
         served(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as site,
         served(ExploreServer(session)) as explore,
-        sync_playwright() as playwright,
+        launched() as browser,
     ):
         pages = site_pages(given.site, f"http://127.0.0.1:{site.server_port}")
         pages["explore"] = (explore.url, READY)
         if unknown := set(given.pages) - pages.keys():
             parser.error(f"no such page: {', '.join(sorted(unknown))}")
         chosen = {name: pages[name] for name in given.pages or pages}
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=[ONLY_HERE, "--no-sandbox"]
-        )
         wrong = pictures(browser, chosen, given.out)
     print("\n".join(wrong) or f"{len(chosen)} pages, in {given.out}", file=sys.stdout)
     return int(bool(wrong))

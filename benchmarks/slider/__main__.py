@@ -16,10 +16,11 @@ import time
 from pathlib import Path
 
 import vegasfluid as vf
+from benchmarks.browser import BROWSERS, chromium
 from benchmarks.harness import Figures, run
 from benchmarks.slider.lab import jupyter_lab
 from benchmarks.slider.notebook import network
-from benchmarks.slider.page import BROWSERS, chromium, opened
+from benchmarks.slider.page import opened
 
 ENOUGH = 200.0
 """Milliseconds."""

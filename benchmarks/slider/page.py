@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.browser import launched
 from benchmarks.harness import machine
 from benchmarks.slider.lab import Lab, LabFailed
 from benchmarks.slider.notebook import NOTEBOOK
@@ -20,10 +20,8 @@ from benchmarks.slider.notebook import NOTEBOOK
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
-__all__ = ["BROWSERS", "Redraws", "Seen", "SliderPage", "chromium", "opened"]
+__all__ = ["Redraws", "Seen", "SliderPage", "opened"]
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-"""Names of the browser's program."""
 PATIENCE = 300_000
 """Timeout of all steps, ms; models are compiled, possibly beside other work."""
 REDRAWING = 60_000
@@ -32,8 +30,6 @@ SIZE: ViewportSize = {"width": 1280, "height": 1000}
 """Size of the page, pixels."""
 READY = "Python 3 | Idle"
 """JupyterLab's status line of an idle kernel; one that starts has no such line yet."""
-ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
-"""Chromium's option that resolves no address but this machine's."""
 
 WATCH = """
 patience => {
@@ -93,11 +89,6 @@ ALL_RUN = r"""
   .every(prompt => /\[\d+\]/.test(prompt.textContent))
 """
 """JavaScript that tests whether all cells have run."""
-
-
-def chromium() -> str | None:
-    """Return the path of the browser; None if it is not installed."""
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 class Seen(NamedTuple):
@@ -247,11 +238,9 @@ def opened(lab: Lab, artefacts: Path, size: ViewportSize = SIZE) -> Iterator[Sli
     Raises:
         LabFailed: if anything fails, with the server's last lines.
     """
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.sync_api import Error
 
-    arguments = [ONLY_HERE, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+    with launched() as browser:
         page = browser.new_page(viewport=size)
         page.set_default_timeout(PATIENCE)
         notebook = SliderPage(page)
@@ -261,5 +250,3 @@ def opened(lab: Lab, artefacts: Path, size: ViewportSize = SIZE) -> Iterator[Sli
         except Error as failed:
             page.screenshot(path=artefacts / "failed.png")
             raise LabFailed(f"{failed}\n{lab.last_lines()}") from failed
-        finally:
-            browser.close()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.slider.page import BROWSERS, ONLY_HERE, chromium
+from benchmarks.browser import BROWSERS, chromium, launched
 from tests.cli.commands import SMALL
 from tests.paths import ROOT
 from vegasfluid.explore import ExploreServer
@@ -114,11 +114,6 @@ def browser() -> Iterator[Any]:
     if wanted := missing_browser():
         say = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         say(f"the browser test needs {wanted}")
-    from playwright.sync_api import sync_playwright
-
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    arguments = [ONLY_HERE, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+    with launched() as found:
         yield found
-        found.close()

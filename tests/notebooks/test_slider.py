@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 import vegasfluid as vf
+from benchmarks.browser import BROWSERS, chromium
 from benchmarks.slider.lab import jupyter_lab
 from benchmarks.slider.notebook import network
-from benchmarks.slider.page import BROWSERS, Seen, SliderPage, chromium, opened
+from benchmarks.slider.page import Seen, SliderPage, opened
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # a notebook server and a browser

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from vegasfluid import modelfile
 from vegasfluid.errors import VegasfluidError
 from vegasfluid.explore.documents import NOMINAL, errors_of
 from vegasfluid.explore.fluid_runs import fluid_run
+from vegasfluid.explore.followed import Report
 from vegasfluid.explore.latest import Tickets, Worker
 from vegasfluid.explore.packet_runs import packet_runs
 from vegasfluid.explore.planes import Span, plane
@@ -41,8 +42,6 @@ COURSES = ("cwnd", "goodput_mbps", "rtt_ms", "queue")
 
 Answer = dict[str, Any]
 """A part of the recording as JSON, like the answer of a server to the page."""
-Report = Callable[[str], None]
-"""Takes a line of progress."""
 
 
 def recording(models: Mapping[str, Model], report: Report, *, count: int = COUNT) -> Answer:
