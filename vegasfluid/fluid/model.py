@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import jax
@@ -24,7 +24,7 @@ from vegasfluid.fluid.mean_field import MeanField
 from vegasfluid.fluid.mesh import FINEST, make_mesh
 from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
 from vegasfluid.fluid.output import totals_after_warmup
-from vegasfluid.fluid.parameters import FluidParameters, as_floats, build_parameters
+from vegasfluid.fluid.parameters import FluidParameters, all_floats, as_floats, build_parameters
 from vegasfluid.fluid.resources import reserve
 from vegasfluid.fluid.shapes import Number, PerQueue, Scalar
 from vegasfluid.fluid.state import State, initial_state
@@ -82,7 +82,7 @@ class FluidModel:
     options: FluidOptions = field(default=DEFAULT_OPTIONS, metadata={"static": True})
     meshes: tuple[ClassMesh | None, ...] | None = None
 
-    @property
+    @cached_property
     def vector_field(self) -> VectorField:
         """Right-hand side of the equations, which gives d(state)/dt from state and history."""
         meshes = self.meshes or (None,) * len(self.parameters.laws)
@@ -93,7 +93,9 @@ class FluidModel:
         return VectorField.of(self.parameters, populations, self.structure, self.options)
 
     def as_floats(self) -> FluidModel:
-        """Copy of the model with all parameters as JAX arrays of floats."""
+        """The model with all parameters as JAX arrays of floats; itself if they are."""
+        if all_floats(self.parameters):
+            return self
         return replace(self, parameters=as_floats(self.parameters))
 
     def time_grid(self, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:

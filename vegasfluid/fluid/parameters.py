@@ -27,7 +27,7 @@ from vegasfluid.fluid.structure import FluidStructure, build_structure
 from vegasfluid.network import Flows, Network
 from vegasfluid.traffic.base import NO_LIMIT, TrafficSource
 
-__all__ = ["FluidParameters", "GroupParameters", "QueueParameters", "as_floats"]
+__all__ = ["FluidParameters", "GroupParameters", "QueueParameters", "all_floats", "as_floats"]
 __all__ += ["build_parameters"]
 
 MEASURED = -1.0
@@ -113,6 +113,15 @@ class FluidParameters(NamedTuple):
 def as_floats(parameters: FluidParameters) -> FluidParameters:
     """Copy of the parameters as JAX floats, so that 40 and 40.0 share one compiled program."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), parameters)
+
+
+def all_floats(parameters: FluidParameters) -> bool:
+    """Whether all parameters are JAX arrays of floats, of JAX's default precision, already."""
+    kind = jnp.result_type(float)
+    return all(
+        isinstance(leaf, jax.Array) and leaf.dtype == kind and not leaf.weak_type
+        for leaf in jax.tree.leaves(parameters)
+    )
 
 
 def build_parameters(

@@ -22,6 +22,7 @@ from vegasfluid.lanes.memory import (
     as_index,
     copy,
     in_registers,
+    neighbours,
     plus,
 )
 
@@ -134,8 +135,8 @@ class Arrays(Indexing):
     def picked(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Value:
         """A new array of shape `shape`: the elements with these numbers of an array in memory."""
         if in_registers(shape):
-            items = tuple(stored.load(self.b, constant(n, INDEX)) for n in numbers)
-            return Small(shape, stored.dtype, items)
+            items = self.read_at(stored, constant(0, INDEX), numbers.tolist())
+            return Small(shape, stored.dtype, tuple(items))
         if not np.array_equal(numbers, numbers[0] + np.arange(numbers.size)):
             return self.permuted(stored, numbers, shape)
         offset = plus(self.b, stored.offset, constant(numbers[0], INDEX))
@@ -372,9 +373,10 @@ class Arrays(Indexing):
                 items[int(begin.value) + number] = item
             return [Small(value.shape, value.dtype, tuple(items))]
         target = self.writable(value, value.varying or update.varying or begin.varying)
-        for number, item in zip(numbers, self.registers(update).items, strict=True):
-            place = plus(self.b, begin, constant(number, INDEX))
-            target.memory.store(self.b, place, item)
+        items = self.registers(update).items
+        for at, count in neighbours(numbers.tolist()):
+            first = plus(self.b, begin, constant(numbers[at], INDEX))
+            target.memory.store_several(self.b, first, items[at : at + count])
         return [self.loaded(target, value.shape) if in_registers(value.shape) else target]
 
 

@@ -106,6 +106,9 @@ class Builder:
         """Lines outside the function, by name: declarations of called functions, and tables."""
         self.made: dict[str, tuple[str, tuple[Item, ...]]] = {}
         """By the name of a value: JAX's operation that computed it, and its operands."""
+        self.vectors: dict[tuple[Any, ...], Item] = {}
+        """Vectors of elements of an array (`packing`), by the type and the names of the elements;
+        only those that are computed wherever the next line runs."""
         self._count = 0
         self._block = "entry"
 
@@ -239,6 +242,15 @@ class Builder:
         return self.apply(f"call {{r}} @{full}({operands})", dtype, *items)
 
     @contextmanager
+    def side_by_side(self, count: int) -> Iterator[None]:
+        """Let vectors have `count` elements, of an array, within the `with` block."""
+        width, self.width = self.width, count
+        try:
+            yield
+        finally:
+            self.width = width
+
+    @contextmanager
     def loop(self, count: Item) -> Iterator[Item]:
         """Write a loop without carried values around the lines that the `with` block adds.
 
@@ -254,7 +266,9 @@ class Builder:
         inside = self.emit(f"icmp slt i64 {index.text}, {count.text}", BOOL, False)
         self.write(f"br i1 {inside.text}, label %{head}.body, label %{done}")
         self.start(f"{head}.body")
+        vectors = dict(self.vectors)
         yield index
+        self.vectors = vectors
         self.write(f"br label %{following}")
         self.start(following)
         after = self.emit(f"add nsw i64 {index.text}, 1", INDEX, False)

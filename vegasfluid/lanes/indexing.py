@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from vegasfluid.lanes.memory import (
     as_index,
     copy,
     in_registers,
+    neighbours,
     plus,
     times,
 )
@@ -73,8 +75,7 @@ class Indexing:
         It is in registers if it has at most 256 elements, else in new memory.
         """
         if in_registers(shape):
-            count = math.prod(shape)
-            items = tuple(source.load(self.b, constant(n, INDEX)) for n in range(count))
+            items = source.load_several(self.b, constant(0, INDEX), math.prod(shape))
             return Small(shape, source.dtype, items)
         target = self.scratch.array(shape, source.dtype, source.varying)
         copy(self.b, source, target)
@@ -117,11 +118,11 @@ class Indexing:
         places = self.places(
             axes, shape, value.shape, params["slice_sizes"], indices, params["mode"]
         )
-        items = tuple(
-            self.element(value, begin, inside, offset, params["fill_value"])
-            for begin, inside, offset in places
-        )
-        return [Small(shape, value.dtype, items)]
+        items: list[Item] = []
+        for (begin, inside), slice_places in groupby(places, key=lambda place: place[:2]):
+            offsets = [offset for _, _, offset in slice_places]
+            items += self.elements(value, begin, inside, offsets, params["fill_value"])
+        return [Small(shape, value.dtype, tuple(items))]
 
     def scatter(self, equation: Any, value: Value, indices: Value, update: Value) -> list[Value]:
         """JAX's `scatter`: `value` with slices, which start at `indices`, replaced by `update`."""
@@ -238,28 +239,38 @@ class Indexing:
             starts.append(item if mode is GatherScatterMode.PROMISE_IN_BOUNDS else bounded)
         return self.flat(starts, shape), inside
 
-    def element(
-        self, value: Value, begin: Item, inside: Item | None, offset: int, fill: Any
-    ) -> Item:
-        """One element of a slice, or a fill value if the slice is outside the array.
+    def elements(
+        self, value: Value, begin: Item, inside: Item | None, offsets: Sequence[int], fill: Any
+    ) -> list[Item]:
+        """Elements of a slice, or fill values if the slice is outside the array.
 
         Args:
             value: the array.
             begin: number of the slice's first element.
             inside: whether the slice is inside the array; None: always.
-            offset: number of the element relative to the first one.
+            offsets: numbers of the elements relative to the first one.
             fill: the fill value; None: nan, or the smallest whole number.
         """
         if isinstance(value, Small) and begin.value is not None:
-            item = value.items[int(begin.value) + offset]
+            items = [value.items[int(begin.value) + offset] for offset in offsets]
         else:
-            item = self.in_memory(value).load(self.b, plus(self.b, begin, constant(offset, INDEX)))
+            items = self.read_at(self.in_memory(value), begin, offsets)
         if inside is None:
-            return item
+            return items
         if fill is None:
             fill = np.nan if value.dtype.kind == "f" else np.iinfo(value.dtype).min
-        params = (constant(fill, value.dtype), item)
-        return operate(self.b, "select_n", None, value.dtype, inside, *params)
+        filling = constant(fill, value.dtype)
+        return [
+            operate(self.b, "select_n", None, value.dtype, inside, filling, item) for item in items
+        ]
+
+    def read_at(self, stored: Stored, begin: Item, offsets: Sequence[int]) -> list[Item]:
+        """The elements of an array in memory whose numbers are `begin` plus each of `offsets`."""
+        items: list[Item] = []
+        for place, count in neighbours(offsets):
+            first = plus(self.b, begin, constant(offsets[place], INDEX))
+            items += stored.load_several(self.b, first, count)
+        return items
 
     def in_memory(self, value: Value) -> Stored:
         """The array in memory; consecutive calls for one array in registers share a copy."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from vegasfluid.lanes.builder import INDEX, Builder, Item, Unsupported, constant
 from vegasfluid.lanes.memory import Scratch, Small, Stored, Value, copy
+from vegasfluid.lanes.packing import Packed, packed, unpacked
 
 __all__ = ["Loop"]
 
@@ -34,18 +35,14 @@ class Loop:
         for memory in self._needed:
             memory.references += 1
         self.values: list[Value] = []
-        """The carried values at the start of an iteration."""
-        self._starts: list[list[Item]] = []
+        """The carried values at the start of an iteration; `begin` gives names to their numbers."""
+        self._starts: list[list[Packed]] = []
         taken: set[int] = set()
         for value, differs in zip(carry, varying, strict=True):
             if isinstance(value, Small):
                 items = [self.b.varied(item) if differs else item for item in value.items]
-                self._starts.append(items)
-                names = tuple(
-                    Item(f"%{self.b.name()}", value.dtype, differs and self.b.width > 1)
-                    for _ in items
-                )
-                self.values.append(Small(value.shape, value.dtype, names))
+                self._starts.append(packed(self.b, items))
+                self.values.append(value)
                 continue
             usable = value.replaceable and value.varying >= differs
             if not usable or id(value.memory) in taken:
@@ -65,6 +62,15 @@ class Loop:
         self._index = Item(f"%{b.name()}", INDEX)
         self._place = len(b.lines)
         b.write("")
+        self._names = [
+            [start._replace(text=f"%{b.name()}", value=None) for _, start in starts]
+            for starts in self._starts
+        ]
+        for number, value in enumerate(self.values):
+            if isinstance(value, Small):
+                widths = [width for width, _ in self._starts[number]]
+                items = unpacked(b, zip(widths, self._names[number], strict=True))
+                self.values[number] = Small(value.shape, value.dtype, items)
         return self._index
 
     def enter(self, inside: Item) -> None:
@@ -72,6 +78,7 @@ class Loop:
         head = self._head
         self.b.write(f"br i1 {inside.text}, label %{head}.body, label %{head}.done")
         self.b.start(f"{head}.body")
+        self._vectors = dict(self.b.vectors)
 
     def end(self, results: Sequence[Value]) -> list[Value]:
         """Write the end of an iteration, with the carried values that `results` gives the next one.
@@ -86,13 +93,14 @@ class Loop:
         ends = [self._handed(*each) for each in zip(self.values, results, strict=True)]
         after = b.emit(f"add nsw i64 {self._index.text}, 1", INDEX, False)
         lines = [self._phi(self._index, constant(0, INDEX).text, after.text)]
-        for value, starts, items in zip(self.values, self._starts, ends, strict=True):
-            if isinstance(value, Small):
-                for name, start, item in zip(value.items, starts, items, strict=True):
+        for names, starts, items in zip(self._names, self._starts, ends, strict=True):
+            for name, (width, start), (_, item) in zip(names, starts, items, strict=True):
+                with b.side_by_side(width):
                     lines.append(self._phi(name, start.text, item.text))
         b.write(f"br label %{self._head}")
         b.lines[self._place : self._place + 1] = lines
         b.start(f"{self._head}.done")
+        b.vectors = self._vectors
         for memory in self._needed:
             memory.references -= 1
         return self.values
@@ -103,7 +111,7 @@ class Loop:
         pairs = f"[{start}, %{self._before}], [{end}, %{self.b.block}]"
         return f"  {name.text} = phi {kind} {pairs}"
 
-    def _handed(self, value: Value, result: Value) -> list[Item]:
+    def _handed(self, value: Value, result: Value) -> list[Packed]:
         """The numbers of a carried value after an iteration.
 
         An array in memory is copied there instead, and the list is empty.
@@ -115,7 +123,8 @@ class Loop:
         if isinstance(value, Small):
             assert isinstance(result, Small)
             pairs = zip(value.items, result.items, strict=True)
-            return [self.b.varied(item) if name.varying else item for name, item in pairs]
+            items = [self.b.varied(item) if name.varying else item for name, item in pairs]
+            return packed(self.b, items)
         assert isinstance(value, Stored)
         assert isinstance(result, Stored)
         if result.memory is not value.memory or result.offset.value != 0:

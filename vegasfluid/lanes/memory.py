@@ -8,7 +8,7 @@ lane, or one for all lanes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -16,9 +16,10 @@ import numpy as np
 
 from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, constant
 from vegasfluid.lanes.elementwise import convert, operate
+from vegasfluid.lanes.packing import pack, sizes_of, unpack
 
 __all__ = ["LARGEST_IN_REGISTERS", "Layout", "Memory", "Scratch", "Small", "Stored", "Value"]
-__all__ += ["as_index", "copy", "in_registers", "plus", "times"]
+__all__ += ["as_index", "copy", "in_registers", "neighbours", "plus", "times"]
 
 LARGEST_IN_REGISTERS = 256
 """Largest number of elements of an array that is kept in registers (chosen)."""
@@ -94,6 +95,30 @@ class Memory:
             [read(b, self.address(b, each, lane), self.dtype, False) for lane, each in pairs]
         )
 
+    def load_several(self, b: Builder, first: Item, count: int) -> tuple[Item, ...]:
+        """`count` neighbouring elements from the number `first` on, in vectors where possible."""
+        begins = [(plus(b, first, constant(n, INDEX)), size) for n, size in sizes_of(b, count)]
+        items: list[Item] = []
+        for begin, size in begins:
+            if size == 1:
+                items.append(self.load(b, begin))
+                continue
+            address = self.address(b, begin)
+            with b.side_by_side(size):
+                items += unpack(b, read(b, address, self.dtype, True))
+        return tuple(items)
+
+    def store_several(self, b: Builder, first: Item, items: Sequence[Item]) -> None:
+        """Write lines that store numbers to neighbouring elements from the number `first` on."""
+        for n, size in sizes_of(b, len(items)):
+            begin = plus(b, first, constant(n, INDEX))
+            if size == 1:
+                self.store(b, begin, items[n])
+                continue
+            address = self.address(b, begin)
+            with b.side_by_side(size):
+                put(b, address, b.varied(pack(b, items[n : n + size])))
+
     def store(self, b: Builder, index: Item, item: Item) -> None:
         """Write lines that store a number to the element with the number `index`, in each lane."""
         index = as_index(b, index)
@@ -105,6 +130,19 @@ class Memory:
             pairs = zip(b.lanes_of(index), b.lanes_of(item), strict=True)
             for lane, (lane_index, lane_item) in enumerate(pairs):
                 put(b, self.address(b, lane_index, lane), lane_item)
+
+
+def neighbours(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of consecutive whole numbers: the position of the first one in the list, and how many.
+
+    >>> list(neighbours([4, 5, 6, 2, 3]))
+    [(0, 3), (3, 2)]
+    """
+    begin = 0
+    for place in range(1, len(numbers) + 1):
+        if place == len(numbers) or numbers[place] != numbers[place - 1] + 1:
+            yield begin, place - begin
+            begin = place
 
 
 def stored_type(dtype: np.dtype) -> str:
@@ -202,6 +240,10 @@ class Stored:
         """The array's element with the number `index` (C order), in each lane."""
         return self.memory.load(b, plus(b, self.offset, as_index(b, index)))
 
+    def load_several(self, b: Builder, first: Item, count: int) -> tuple[Item, ...]:
+        """`count` neighbouring elements of the array (C order), from the number `first` on."""
+        return self.memory.load_several(b, plus(b, self.offset, as_index(b, first)), count)
+
 
 Value = Small | Stored
 """An array of the program, in registers or in memory."""
@@ -271,9 +313,7 @@ class Scratch:
 def copy(b: Builder, source: Value, target: Stored) -> None:
     """Write lines that copy all elements of an array to an array in memory of the same size."""
     if isinstance(source, Small):
-        for number, item in enumerate(source.items):
-            place = plus(b, target.offset, constant(number, INDEX))
-            target.memory.store(b, place, item)
+        target.memory.store_several(b, target.offset, source.items)
         return
     with b.loop(constant(math.prod(source.shape), INDEX)) as index:
         item = source.load(b, index)

@@ -190,8 +190,7 @@ def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[
     stored = Stored(shape, memory)
     if not in_registers(shape):
         return stored
-    count = math.prod(shape)
-    return Small(shape, dtype, tuple(stored.load(b, constant(n, INDEX)) for n in range(count)))
+    return Small(shape, dtype, stored.load_several(b, constant(0, INDEX), math.prod(shape)))
 
 
 def pointers(

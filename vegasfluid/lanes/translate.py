@@ -28,6 +28,7 @@ from vegasfluid.lanes.memory import (
     plus,
     times,
 )
+from vegasfluid.lanes.packing import pack, sizes_of, unpack
 from vegasfluid.lanes.varying import body_of, differing, differing_carry, parts_of_scan
 
 __all__ = ["Translator"]
@@ -105,16 +106,31 @@ class Translator:
         shape, dtype = equation.outvars[0].aval.shape, np.dtype(equation.outvars[0].aval.dtype)
         if in_registers(shape):
             columns = [spread_out(self.arrays.registers(value), shape) for value in values]
-            items = tuple(
-                operate(self.b, name, params, dtype, *row) for row in zip(*columns, strict=True)
-            )
-            return Small(shape, dtype, items)
+            return Small(shape, dtype, self.on_elements(name, params, dtype, columns))
         target = self.scratch.array(shape, dtype, any(value.varying for value in values))
         with self.b.loop(constant(math.prod(shape), INDEX)) as index:
             row = [self.element(value, index) for value in values]
             item = operate(self.b, name, params, dtype, *row)
             target.memory.store(self.b, index, item)
         return target
+
+    def on_elements(
+        self, name: str, params: Any, dtype: np.dtype, columns: Sequence[Sequence[Item]]
+    ) -> tuple[Item, ...]:
+        """Write an elementwise operation on the elements of its operands (`columns`, in C order).
+
+        Returns the elements of its result, of type `dtype`.
+        """
+        results: list[Item] = []
+        for start, size in sizes_of(self.b, len(columns[0])):
+            if size == 1:
+                row = [column[start] for column in columns]
+                results.append(operate(self.b, name, params, dtype, *row))
+                continue
+            with self.b.side_by_side(size):
+                operands = [pack(self.b, column[start : start + size]) for column in columns]
+                results += unpack(self.b, operate(self.b, name, params, dtype, *operands))
+        return tuple(results)
 
     def element(self, value: Value, index: Item) -> Item:
         """The element with the number `index` of a large array, or the number of a scalar.
