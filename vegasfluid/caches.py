@@ -41,8 +41,11 @@ def cache_root() -> Path:
 
 
 def cache_folders() -> dict[str, Path]:
-    """Paths of the folders of compiled code: `jax` (fluid equations), `numba` (packet engine)."""
-    return {"jax": cache_root() / "jax", "numba": cache_root() / "numba"}
+    """Paths of the folders of compiled code.
+
+    By name: `jax` (what XLA compiles), `fluid` (single fluid runs), `numba` (packet engine).
+    """
+    return {name: cache_root() / name for name in ("jax", "fluid", "numba")}
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -51,13 +54,13 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def clear_caches() -> None:
-    """Remove the folders of compiled JAX and Numba code; it is compiled again when needed."""
+    """Remove the folders of compiled code; it is compiled again when needed."""
     for folder in cache_folders().values():
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def usable_cache(name: str) -> Path | None:
-    """The folder `jax` or `numba` of `cache_folders`, if only the user can write to it.
+    """The folder of `cache_folders` with this name, if only the user can write to it.
 
     Otherwise None, and a warning states why, once per process.
     """

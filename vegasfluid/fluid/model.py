@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.delays import shortest_delay
 from vegasfluid.fluid.density import ClassMesh, Density
 from vegasfluid.fluid.epoch_mesh import make_epoch_mesh
+from vegasfluid.fluid.kept_code import computed_directly
 from vegasfluid.fluid.mean_field import MeanField
 from vegasfluid.fluid.mesh import FINEST, make_mesh
 from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
@@ -139,7 +140,7 @@ class FluidModel:
         """
         with reserve(self.vector_field, grid):
             schedule = grid.schedule(jnp.result_type(float))
-            return integrate_compiled(self.as_floats(), schedule, whole)
+            return integrated(self.as_floats(), schedule, whole)
 
     def solve(
         self,
@@ -233,16 +234,41 @@ class FluidModel:
         return jnp.stack(means, axis=-1)
 
 
-@partial(jax.jit, static_argnames="whole")
-def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
+def integrated(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
     """Solution of a model's equations with the given steps, from the initial state.
 
-    One compiled program serves all lengths of steps.
+    One compiled program serves all lengths of steps. Arguments are those of `solution_of`.
+    """
+    if model.meshes is None and not whole:
+        results = computed_directly(outputs_of, model, steps)
+        if results is not None:
+            ts, ys, outcome, time, t0, t1 = map(jnp.asarray, results)
+            return dde.Solution(ts, ys, outcome, time, t0=t0, t1=t1)
+    return integrate_compiled(model, steps, whole)
+
+
+def outputs_of(model: FluidModel, steps: Schedule) -> tuple[Any, ...]:
+    """The arrays of the solution of a model represented by means, with the given steps."""
+    solution = solution_of(model, steps, whole=False, lanes=False)
+    end = solution.t0, solution.t1
+    return solution.ts, solution.ys, solution.result, solution.time, *end
+
+
+@partial(jax.jit, static_argnames="whole")
+def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
+    """The solution, compiled by JAX; arguments are those of `solution_of`."""
+    # Code for thousands of cells would take too long to compile as a lane kernel.
+    return solution_of(model, steps, whole, lanes=model.meshes is None)
+
+
+def solution_of(model: FluidModel, steps: Schedule, whole: bool, lanes: bool) -> dde.Solution:
+    """Solution of a model's equations with the given steps, from the initial state.
 
     Args:
         model: the model, with parameters as arrays of floats.
         steps: the solver's steps and sample times, s.
         whole: whether to save whole states; otherwise moments replace distributions.
+        lanes: whether to call a lane kernel.
     """
     vector_field = model.vector_field
     state = initial_state(model.parameters, vector_field.populations, model.structure)
@@ -253,7 +279,7 @@ def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.S
         project=vector_field.project,
         history_components=vector_field.history_size,
         save=None if whole else vector_field.save,
-        lanes=model.meshes is None,  # code for thousands of cells would take too long to compile
+        lanes=lanes,
     )
 
 

@@ -2,7 +2,7 @@
 
 Each thread runs one lane from start to end, so one launch is a whole solve. CUDA's driver is
 needed, but not its toolkit. The handler that XLA calls is written in LLVM's language and compiled
-for the CPU, as in `cpu`.
+for the CPU, as in `handler`.
 
 Sources: CUDA Driver API (cuLibraryLoadData, cuLaunchKernel); XLA's header `xla/ffi/api/c_api.h`.
 """
@@ -17,17 +17,8 @@ import jax
 import llvmlite.binding as llvm
 
 from vegasfluid.lanes.builder import NoLaneKernel
-from vegasfluid.lanes.cpu import (
-    HANDLER,
-    REGISTERED,
-    attribute,
-    buffers,
-    described,
-    field,
-    loaded,
-    machine,
-    optimised,
-)
+from vegasfluid.lanes.cpu import REGISTERED, loaded_handler, machine, optimised
+from vegasfluid.lanes.handler import HANDLER, attribute, buffers, described, field
 from vegasfluid.lanes.program import KERNEL, Program
 
 __all__ = ["register"]
@@ -77,7 +68,7 @@ def register(program: Program) -> str:
         launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
         text = handler_text(program, kernel, launch)
         host = machine(2)
-        handler = loaded(host.emit_object(optimised(text, host)))
+        handler = loaded_handler(host.emit_object(optimised(text, host)))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
         REGISTERED.add(name)
     return name

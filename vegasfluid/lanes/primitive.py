@@ -23,7 +23,7 @@ from jax.interpreters import ad, batching, mlir, partial_eval
 from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import NoLaneKernel
 from vegasfluid.lanes.program import Program, cpu_program, gpu_program
-from vegasfluid.lanes.tracing import traced
+from vegasfluid.lanes.tracing import traced, without_constants
 from vegasfluid.lanes.varying import differing
 from vegasfluid.parallel import processors
 
@@ -136,12 +136,6 @@ def vectorised(
     mapped = differing(call.jaxpr, [at is not None for at in axes])
     results = [value if varies else value[0] for value, varies in zip(outputs, mapped, strict=True)]
     return results, [0 if varies else None for varies in mapped]
-
-
-def without_constants(closed: Any) -> Any:
-    """The traced function with its constants as its first arguments."""
-    jaxpr = closed.jaxpr
-    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
 
 
 @lru_cache(RECENT)

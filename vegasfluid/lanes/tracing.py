@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["traced"]
+__all__ = ["traced", "without_constants"]
 
 
 def traced(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any]:
@@ -33,3 +33,9 @@ def traced(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any]:
         return outputs
 
     return jax.make_jaxpr(flat)(*leaves), results
+
+
+def without_constants(closed: Any) -> Any:
+    """The traced function with its constants as its first arguments."""
+    jaxpr = closed.jaxpr
+    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
