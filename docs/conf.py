@@ -25,6 +25,7 @@ extensions = [
     # our own, in _ext
     "plain_types",
     "law_pages",
+    "window_pictures",
     "api_pages",
     "command_options",
     "benchmark_tables",

@@ -218,7 +218,11 @@ def make_trajectory(
             "control": ("flow_class", [flows.law.name for flows in network.flows.values()]),
             "class_of_flow": ("flow", np.repeat(names, counts)),
         },
-        attrs={"vegasfluid_version": package_version(), **attributes},
+        attrs={
+            "vegasfluid_version": package_version(),
+            "packet_bytes": network.packet_bytes,
+            **attributes,
+        },
     )
     if bin_width is not None and bins is not None:
         data["arrivals"] = (("bin", "link"), bins)

@@ -18,8 +18,8 @@ NONE = "—"
 HEAD = """\
 # Formulas compared with solver, fluid and packets
 
-Written by `python -m benchmarks.formulas --markdown{full} > docs/validation/formulas.md`:
-do not edit.
+% Written by `python -m benchmarks.formulas --markdown{full} > docs/validation/formulas.md`:
+% do not edit.
 
 Each closed form of `vegasfluid.analysis` is compared, on one network, with three engines:
 

@@ -113,6 +113,80 @@ def whole_table(name: str, results: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
+class Headline(NamedTuple):
+    """A figure that matters to most readers, in words."""
+
+    words: str
+    """What is measured, with the unit."""
+    benchmark: str
+    figure: str
+    """Names of the benchmark and of its figure."""
+    factor: float = 1.0
+    """Factor from the figure's unit to that of the words."""
+
+
+HEADLINES = (
+    Headline(
+        "a recommendation for network 2, first run of a fresh installation, s",
+        "main_job",
+        "network2.first_s",
+    ),
+    Headline("a recommendation for network 2, later runs, s", "main_job", "network2.warm_s"),
+    Headline(
+        "ratio in the packet simulator with the recommended setting (goal 1)",
+        "main_job",
+        "network2.packets_ratio",
+    ),
+    Headline("fluid run of 200 s of network 2, CPU ms", "speed", "fluid.network2.run_cpu_s", 1e3),
+    Headline("answer of `explore` to a moved point, median, ms", "explore", "move_ms"),
+    Headline(
+        "packets simulated per CPU second, million (network 2)",
+        "packets",
+        "network2.one_way.per_cpu_s",
+        1e-6,
+    ),
+    Headline(
+        "speed of the packet simulator relative to ns-2 (network 2)",
+        "packets",
+        "network2.one_way.times_ns2",
+    ),
+    Headline(
+        "largest difference from Linux's goodput shares, Reno beside Vegas", "linux", "beside.worst"
+    ),
+    Headline(
+        "random networks on which a fluid run violated an invariant, of 1000",
+        "integrity",
+        "integrity.with_faults",
+    ),
+    Headline(
+        "share of wrong fluid runs that carry a warning (RED)",
+        "integrity",
+        "integrity.red.far_off.warned",
+    ),
+)
+"""The figures at the top of the page."""
+
+
+def headlines() -> str:
+    """Markdown table of the headline figures: in words, with result, target and benchmark.
+
+    Raises:
+        KeyError: for a figure that a stored result does not have.
+    """
+    rows = ["| | result | target | |", "|---|---:|---|---|"]
+    for line in HEADLINES:
+        results = document(line.benchmark)
+        if results is None:
+            continue
+        value = line.factor * results["figures"][line.figure]
+        target = results["targets"].get(line.figure, {})
+        scaled = {how: line.factor * bound for how, bound in target.items()}
+        missed = " (**missed**)" if line.figure in results["missed"] else ""
+        link = f"[{line.benchmark}](#benchmark-{line.benchmark})"
+        rows.append(f"| {line.words} | {shown(value)}{missed} | {target_text(scaled)} | {link} |")
+    return "\n".join(rows)
+
+
 def overview() -> str:
     """Markdown table of all benchmarks: date and numbers of figures, targets and missed targets."""
     rows = ["| benchmark | date | figures | targets | missed |", "|---|---|---:|---:|---:|"]
@@ -128,7 +202,7 @@ def overview() -> str:
 
 def everything() -> str:
     """All benchmarks' results as Markdown, and the commands of benchmarks without results."""
-    parts, absent = ["## Overview", overview()], []
+    parts, absent = ["## In short", headlines(), "## All benchmarks", overview()], []
     for name, (summary, how) in benchmarks().items():
         results = document(name)
         if results is None:

@@ -129,8 +129,13 @@ def card() -> Figure:
 
 
 def compare() -> Figure:
-    """Windows, queue, drops and goodput over time, from the fluid model and packet simulator."""
+    """Windows, queue, delays, drops and goodput over time, from the fluid model and on packets."""
     return vf.plot.compare(fluid(), packets())
+
+
+def delay_distribution() -> Figure:
+    """Distribution of the round-trip times, from the fluid model and packet simulator."""
+    return figure_of(vf.plot.delay_distribution(fluid(), packets()))
 
 
 def phase_plane() -> Figure:
@@ -161,6 +166,7 @@ PLOTS = {
         before_and_after,
         card,
         compare,
+        delay_distribution,
         phase_plane,
         fairness_map,
         stability_charts,

@@ -19,6 +19,7 @@ from typing import Any
 
 import equations
 import sympy as sp
+import window_pictures
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from up_to_date import is_up_to_date
@@ -70,13 +71,15 @@ def page_of(group: str, kind: type[Any]) -> str:
     """
     description, sources = module_text(kind)
     parts = [f"# `{kind.name}`", description]
+    if group == "congestion" and window_pictures.has_picture(kind):
+        parts.append(window_pictures.picture(kind))
+    parts += ["## Parameters", *parameters(group, kind)]
     sections = {
         "congestion": control_sections,
         "queues": queue_sections,
         "traffic": source_sections,
     }
     parts += sections[group](kind)
-    parts += ["## Parameters", *parameters(group, kind)]
     if kind.name == "vegas":
         parts += ["## Dialects", *dialects()]
     parts += ["## Sources", bullets(kind.sources), sources]
@@ -113,7 +116,7 @@ def display(lines: Iterable[tuple[str, Any]], names: Mapping[Any, str] | None = 
 
 def control_sections(kind: type[Any]) -> list[str]:
     """Sections on the equations and the equilibrium of a congestion control, as Markdown."""
-    parts = ["## Equations", CONTROL_SYMBOLS]
+    parts = ["## Equations", CONTROL_SYMBOLS, *state_symbols(kind)]
     last = list(equations.branches(kind).values())[-1]
     if (backlog := equations.estimate(kind, last)) is not None:
         parts += ["The default dialect estimates the backlog as", display([("d", backlog)])]
@@ -137,9 +140,30 @@ CONTROL_SYMBOLS = (
     "Rates of change between losses, from the method `growth` of the class: $W$ is the congestion "
     "window (packets), $R$ the round-trip time and $T$ the base RTT (s). ACKs arrive at the rate "
     "$W/R$. The fluid model adds losses at the rate at which they occurred one round trip ago. "
-    "The table below has the symbols of the parameters."
+    "The table above has the symbols of the parameters."
 )
 """Introduction to the equations of a congestion control."""
+
+
+def state_symbols(kind: type[Any]) -> list[str]:
+    """List, as Markdown, of the symbols of a congestion control's state, except for its window.
+
+    Their meanings are from the docstring of the state's class.
+    """
+    state = type(kind().init(1.0, 1.0))
+    meanings = argument_texts(inspect.getdoc(state) or "")
+    rows = [
+        f"${sp.latex(equations.notation(name))}$: {meanings[name].rstrip('.')}."
+        for name in state._fields
+        if name != "cwnd" and name in meanings
+    ]
+    return ["Other symbols of the state:", bullets(rows)] if rows else []
+
+
+def argument_texts(docstring: str) -> dict[str, str]:
+    """Meanings of the arguments of a class, by name, from the section `Args` of its docstring."""
+    found = re.findall(r"^ {4,8}(\w+): (.*(?:\n {8,}.*)*)", docstring, re.M)
+    return {name: " ".join(text.split()) for name, text in found}
 
 
 IN_THE_MEAN = "Mean over the flows of a class, which had their last losses at different times:"
@@ -285,17 +309,14 @@ def allowed(kind: type[Any], name: str) -> str:
 
 def dialects() -> list[str]:
     """Table of the parameters of all Vegas dialects and list of their sources, as Markdown."""
-    meanings = dict(
-        re.findall(r"^ {4,8}(\w+): (.*(?:\n {12,}.*)*)", VegasImplementation.__doc__ or "", re.M)
-    )
+    meanings = argument_texts(inspect.getdoc(VegasImplementation) or "")
     names = [field.name for field in fields(VegasImplementation) if field.name not in NOT_SHOWN]
     head = ["alpha", "beta", "gamma", *names]
     rows = ["| | " + " | ".join(f"`{name}`" for name in DIALECTS) + " | meaning |"]
     rows.append("|---|" + "---|" * len(DIALECTS) + "---|")
     for name in head:
         values = [as_toml(getattr(dialect, name)).strip("`") for dialect in DIALECTS.values()]
-        meaning = " ".join(meanings.get(name, "").split())
-        rows.append(f"| `{name}` | " + " | ".join(values) + f" | {meaning} |")
+        rows.append(f"| `{name}` | " + " | ".join(values) + f" | {meanings.get(name, '')} |")
     sources = [f"`{name}`: " + "; ".join(dialect.sources) for name, dialect in DIALECTS.items()]
     return ["\n".join(rows), "Sources of the dialects:", bullets(sources)]
 
@@ -316,7 +337,8 @@ def write(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "laws"
     paths = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
     # SymPy takes half a minute
-    if is_up_to_date(paths, Path(__file__), Path(equations.__file__), equations.BRANCHES, CHECKS):
+    scripts = [Path(module.__file__) for module in (equations, window_pictures)]
+    if is_up_to_date(paths, Path(__file__), *scripts, equations.BRANCHES, CHECKS):
         return
     wanted = {folder / f"{path}.md": text for path, text in pages().items()}
     for group in GROUPS:

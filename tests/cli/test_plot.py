@@ -49,8 +49,22 @@ def test_one_run_into_a_file_of_another_format(run, saved, tmp_path):
     assert document(out) == {"files": [str(saved[1])], "plot": str(target)}
     assert "<svg" in target.read_text()
     assert_invalid_input(
-        run("plot", str(saved[1]), "--metric", "ratio"), "--metric with a trajectory", "sweeps"
+        run("plot", str(saved[1]), "--metric", "ratio"), "--metric must be of a trajectory one of"
     )
+    assert_invalid_input(
+        run("plot", str(saved[1]), "--plot-over", "alpha"), "--plot-over with a trajectory"
+    )
+
+
+def test_one_quantity_of_runs(run, saved, drawn):
+    titles = {}
+    for metric in plot.RUN_METRICS:
+        assert run("plot", *map(str, saved), "--metric", metric)[0] == 0
+        [axes] = drawn[-1].axes
+        titles[metric] = axes.get_title(loc="left")
+    assert titles["goodput"] == "goodput per flow, Mbit/s"
+    assert titles["delay"] == "round-trip time, ms"
+    assert len(set(titles.values())) == len(plot.RUN_METRICS)
 
 
 @pytest.mark.slow

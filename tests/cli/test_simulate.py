@@ -168,7 +168,7 @@ def test_plot_is_a_picture(run, small, tmp_path, suffix):
         return
     pixels = matplotlib.image.imread(target)
     height, width = pixels.shape[:2]
-    assert 600 <= height <= 1600
+    assert 600 <= height <= 1800
     assert 800 <= width <= 2000
     drawn = (pixels[:, :, :3] < 0.9).any(axis=2).mean()
     assert 0.01 < drawn < 0.5

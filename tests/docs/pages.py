@@ -109,13 +109,13 @@ def typed(text: str) -> list[list[str]]:
 
 
 def pip(words: list[str]) -> None:
-    """`pip install`: what is asked for is this package, a wheel of it, or an extra that it has."""
+    """`pip install`: it asks for this package, its sources, a wheel, or an extra that it has."""
     assert words[:2] == ["pip", "install"], words
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]
     for asked in words[2:]:
-        found = re.fullmatch(r"vegasfluid(?:\[(\w+)\])?|\./vegasfluid-.*\.whl", asked)
+        found = re.fullmatch(r"vegasfluid(?:\[(\w+)\])?|\./vegasfluid-.*\.whl|\.", asked)
         assert found, asked
         assert found[1] is None or found[1] in extras, asked
 

@@ -60,6 +60,26 @@ def test_a_page_of_a_law_has_all_its_parts(group: str, kind: Any) -> None:
     for part in ("## Equations", "## Parameters", "## Sources", "## Validation"):
         assert part in text, part
     assert "Nothing yet." not in text
+    assert text.index("## Parameters") < text.index("## Equations"), "symbols first"
+    pictured = f"_pictures/window_{kind.name}-light.svg" in text
+    assert pictured == (group == "congestion" and kind().rules.reliable)
+
+
+@pytest.mark.parametrize("kind", congestion_controls().values(), ids=lambda kind: kind.name)
+def test_symbols_of_a_state_are_explained(kind: Any) -> None:
+    """Each field of the state except the window has a line with its symbol and meaning."""
+    names = [name for name in type(kind().init(1.0, 1.0))._fields if name != "cwnd"]
+    listed = re.findall(r"^- \$.+\$: \w.+\.$", "\n".join(law_pages.state_symbols(kind)), re.M)
+    assert len(listed) == len(names)
+
+
+def test_headline_figures_are_those_of_the_results() -> None:
+    rows = benchmark_tables.headlines().splitlines()[2:]
+    assert len(rows) == len(benchmark_tables.HEADLINES)
+    results = benchmark_tables.document("explore")
+    assert results is not None
+    [row] = [row for row in rows if "(#benchmark-explore)" in row]
+    assert f"| {benchmark_tables.shown(results['figures']['move_ms'])} | at most 150 |" in row
 
 
 @pytest.mark.parametrize("name", agreement_plots.PLOTS)

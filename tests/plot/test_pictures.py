@@ -61,6 +61,7 @@ def run(engine: str = "fluid", shift: float = 0.0) -> xr.Dataset:
             [20 + 8 * oscillation, 20 + 8 * oscillation, 14 + 5 * late, 14 + 5 * late], axis=1
         ),
         "cwnd_spread": np.full((TIMES.size, 4), 3.0),
+        "rtt": 0.04 * (2 + 0.5 * oscillation)[:, None] * [1.0, 1.0, 1.1, 1.1],
     }
     links = {name: np.zeros((TIMES.size, 1)) for name in LINK_VARIABLES if name != "capacity"}
     links |= {
@@ -80,7 +81,7 @@ def swept() -> xr.Dataset:
     coords = {"buffer": buffer, "alpha": alpha, "seed": [1]}
     data = xr.Dataset({"ratio": (("buffer", "alpha", "seed"), ratio[..., None])}, coords)
     data["alpha"].attrs["units"] = data["buffer"].attrs["units"] = "packets"
-    return data
+    return data.assign_attrs(title="Vegas beside Reno")
 
 
 def measured(ratios: list[float], delay: float) -> Measurement:
@@ -132,6 +133,8 @@ PICTURES = {
     "compare": lambda: plot.compare(run(), run("packets", 0.5)),
     "windows": lambda: figure_of(plot.windows(run())),
     "queues": lambda: figure_of(plot.queues(run(), run("packets", 0.5))),
+    "delays": lambda: figure_of(plot.delays(run())),
+    "delay_distribution": lambda: figure_of(plot.delay_distribution(run(), run("packets", 0.5))),
     "drops": lambda: figure_of(plot.drops(run())),
     "goodputs": lambda: figure_of(plot.goodputs(run())),
     "phase_plane": lambda: figure_of(plot.phase_plane(run(), run("packets", 0.5))),
@@ -189,7 +192,7 @@ def test_another_plot_is_distinguished_from_the_baseline(tmp_path):
         (lambda ax: plot.reno_chart(ax=ax), 1),
         (lambda ax: plot.vegas_chart(ax=ax), 1),
         (lambda ax: plot.stability_charts(points(), ax=ax), 2),
-        (lambda ax: plot.compare(run(), ax=ax), 4),
+        (lambda ax: plot.compare(run(), ax=ax), 5),
     ],
 )
 def test_what_is_given_is_drawn_on(draw, count):
@@ -269,7 +272,7 @@ def test_the_card_has_the_interval_and_the_numbers():
         (lambda: plot.phase_plane(), "one trajectory or more"),
         (
             lambda: plot.compare(run(), ax=[Figure().subplots()]),
-            "the number of axes must be 4, but is 1",
+            "the number of axes must be 5, but is 1",
         ),
         (lambda: plot.phase_plane(run(), x="cwnd:nobody"), "cwnd:vegas"),
         (lambda: plot.phase_plane(run(), x="nothing"), "one of queue:bottleneck"),

@@ -29,24 +29,27 @@ def labels(axes) -> list[str]:
 
 def test_one_run():
     figure = plot.trajectory(made("packets"))
-    windows, queue, drops, rate = figure.axes
+    windows, queue, delay, drops, rate = figure.axes
     assert figure.get_suptitle() == "A $title$: packet simulator"
-    assert labels(windows) == labels(rate) == ["one", "other"]
+    assert labels(windows) == labels(delay) == labels(rate) == ["one", "other"]
     assert labels(queue) == ["bottleneck", "average"]
     np.testing.assert_allclose(windows.lines[1].get_ydata(), 2 * TIMES**2)
     np.testing.assert_allclose(queue.lines[0].get_ydata(), TIMES)
+    np.testing.assert_allclose(delay.lines[1].get_ydata(), 1000 * 2 * TIMES**2)
     assert labels(drops) == ["bottleneck"]
     lost = np.diff(drops.patches[0].get_data().edges)  # of three packets, two are lost or marked
     np.testing.assert_allclose(drops.patches[0].get_data().values, 1.0)
     assert lost.sum() == 10.0
     middles = (TIMES[1:] + TIMES[:-1]) / 2  # where the slope of t^2 is 2 t, differences included
     np.testing.assert_allclose(rate.lines[0].get_xdata(), middles)
-    np.testing.assert_allclose(rate.lines[0].get_ydata(), 2 * middles)
+    megabits = 1500 * 8 / 1e6
+    np.testing.assert_allclose(rate.lines[0].get_ydata(), 2 * middles * megabits)
+    assert rate.get_title(loc="left") == "goodput per flow, Mbit/s"
 
 
 def test_two_runs_are_distinguished():
     figure = plot.compare(made("fluid"), made("packets", 3.0))
-    windows, queue, drops, _ = figure.axes
+    windows, queue, _, drops, _ = figure.axes
     assert labels(drops) == ["bottleneck (fluid)", "bottleneck (packets)"]
     assert figure.get_suptitle() == "A $title$: fluid model and packet simulator"
     assert labels(windows) == ["one (fluid)", "other (fluid)", "one (packets)", "other (packets)"]
@@ -97,3 +100,36 @@ def test_classes_have_the_colours_of_their_congestion_controls():
     assert colours == ["#0072B2", "#D55E00"]
     older = run.drop_vars("control").assign_coords(flow_class=["reno", "vegas"])
     assert [line.get_color() for line in plot.windows(older).lines] == colours[::-1]
+
+
+def test_goodputs_of_an_older_file_are_in_packets():
+    """Its packet size is unknown; and two units on one axis would be wrong."""
+    older = made("packets")
+    del older.attrs["packet_bytes"]
+    axes = plot.goodputs(older, made("packets"))
+    assert axes.get_title(loc="left") == "goodput per flow, packets/s"
+    middles = (TIMES[1:] + TIMES[:-1]) / 2
+    for line in axes.lines[::2]:
+        np.testing.assert_allclose(line.get_ydata(), 2 * middles)
+
+
+def test_the_distribution_is_that_of_the_times_after_the_warmup():
+    """The round-trip time is t^2, after 2.5 s: 15 of 20 samples, 3 s, 3.5 s, ..."""
+    axes = plot.delay_distribution(made("packets"))
+    x, y = axes.lines[0].get_data()
+    np.testing.assert_allclose(x[1:], 1000 * TIMES[6:] ** 2)
+    np.testing.assert_allclose(y[1:], np.arange(1, 16) / 15)
+    assert labels(axes) == ["one", "other"]
+
+
+@pytest.mark.parametrize("end", [2.01, 2.49])
+def test_the_end_of_the_warmup_makes_no_spike(end):
+    """A packet in the 10 ms beside it would be 100 packets/s."""
+    run = made("packets")
+    run["delivered"][:] = np.round(40 * TIMES)[:, None]
+    more = run.isel(time=[4]).assign_coords(time=[end])
+    more["delivered"][:] = run["delivered"].sel(time=2.0).values + (1.0 if end < 2.4 else 19.0)
+    packets = xr.concat([run, more], "time", data_vars="minimal").sortby("time")
+    packets.attrs = {**run.attrs, "packet_bytes": 125_000}  # one packet is a megabit
+    for line in plot.goodputs(packets).lines:
+        np.testing.assert_allclose(line.get_ydata(), 40.0, atol=4.0)

@@ -80,7 +80,9 @@ def show(model: Model, document: dict[str, Any]) -> None:
         out.print(rows)
     if document["bandwidth_delay_packets"] is not None:
         packets = document["bandwidth_delay_packets"]
-        out.print(f"\nBandwidth-delay product: {packets:.1f} packets.")
+        out.print(
+            f"\nBandwidth-delay product: {packets:.1f} packets{buffers(model.network, packets)}."
+        )
     if document["ranges"]:
         out.print()
         out.print(ranges_table(document["ranges"]))
@@ -92,6 +94,14 @@ def show(model: Model, document: dict[str, Any]) -> None:
         out.print(f"Warning: {warning}")
     out.print()
     show_next(after_check(document["model"], model.network))
+
+
+def buffers(network: Network, product: float) -> str:
+    """How many bandwidth-delay products (packets) the buffer of a network's one link has."""
+    if len(network.links) > 1:
+        return ""
+    [link] = network.links.values()
+    return f"; the buffer has {link.buffer / product:.3g} times as many"
 
 
 def hosts(network: Network) -> dict[str, dict[str, Any]]:
@@ -142,9 +152,9 @@ def hosts_table(entries: dict[str, dict[str, Any]]) -> Table:
 
 
 def links_table(network: Network) -> Table:
-    """Table of the links: capacity (packets/s), delay (ms), buffer (packets), discipline."""
+    """Table of the links: capacity (Mbit/s, packets/s), delay (ms), buffer (packets), queue."""
     rows = table(*LINK_COLUMNS, texts=["queue"])
-    for cells in link_rows(network.links):
+    for cells in link_rows(network):
         rows.add_row(*cells)
     return rows
 

@@ -82,6 +82,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "plot": (
         _example("plot map.zarr", "The sweep as a picture, map.png."),
         _example("plot map.zarr --metric utilisation --out use.png", "Another metric."),
+        _example("plot run.nc --metric delay_distribution", "Distribution of round-trip times."),
     ),
     "analyse": (
         _example("analyse mine.toml", "Equilibrium, stability and the fair alpha."),

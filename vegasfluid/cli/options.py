@@ -353,7 +353,12 @@ Force = Annotated[
 Metric = Annotated[str, option(panel=RESULTS, metavar="NAME", help="Metric to plot.")]
 SweepMetric = Annotated[
     str | None,
-    option("--metric", panel=RESULTS, metavar="NAME", help="Metric of a sweep. Default: ratio."),
+    option(
+        "--metric",
+        panel=RESULTS,
+        metavar="NAME",
+        help="Metric of a sweep (default: ratio), or of a run.",
+    ),
 ]
 PlotOver = Annotated[
     list[str] | None,

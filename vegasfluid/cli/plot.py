@@ -18,6 +18,15 @@ __all__ = ["run"]
 
 SAVED = "a trajectory (.nc, from simulate --out) or the store of a sweep (.zarr)"
 """What can be drawn."""
+RUN_METRICS = {
+    "window": "windows",
+    "queue": "queues",
+    "delay": "delays",
+    "delay_distribution": "delay_distribution",
+    "drops": "drops",
+    "goodput": "goodputs",
+}
+"""Functions of `vegasfluid.plot` that draw one quantity of runs, by the name for `--metric`."""
 
 
 def run(
@@ -34,7 +43,7 @@ def run(
     Args:
         files: netCDF files of trajectories, or one Zarr store of a sweep.
         out: the picture; None: the first file's name with the ending `.png`.
-        metric: of a sweep; None: the ratio.
+        metric: of a sweep, or the name of one panel of runs; None: the ratio, or all panels.
         plot_over: up to two dimensions of a sweep for the axes; empty: chosen.
         as_json: whether to print one JSON document instead of text.
         force: whether a file that vegasfluid has not written is replaced.
@@ -69,16 +78,27 @@ def draw_sweep(files: list[Path], metric: str | None, plot_over: tuple[str, ...]
 
 
 def draw_runs(files: list[Path], metric: str | None, plot_over: tuple[str, ...]) -> Figure:
-    """Figure of the trajectories in `files`, which have no metric and no dimensions to choose."""
-    from vegasfluid.plot import compare
+    """Figure of the trajectories in `files`, with all panels or the one named `metric`.
 
-    for option, given in {"--metric": metric, "--plot-over": plot_over}.items():
-        if given:
-            raise Unsupported("plot", f"{option} with a trajectory", "it is for sweeps")
+    Raises:
+        InvalidInput: for an unknown name.
+        Unsupported: for dimensions, which only sweeps have.
+    """
+    from vegasfluid import plot
+
+    if plot_over:
+        raise Unsupported("plot", "--plot-over with a trajectory", "it is for sweeps")
+    if metric is not None and metric not in RUN_METRICS:
+        allowed = f"of a trajectory one of {', '.join(RUN_METRICS)}"
+        raise InvalidInput("plot", "--metric", allowed, metric)
     runs = [read_run(file) for file in files]
     if len(runs) > 1:
         runs = [run.assign_attrs(label=file.stem) for run, file in zip(runs, files, strict=True)]
-    return compare(*runs)
+    if metric is None:
+        return plot.compare(*runs)
+    figure: Figure = getattr(plot, RUN_METRICS[metric])(*runs).get_figure()
+    figure.suptitle(str(runs[0].attrs.get("title", "")))
+    return figure
 
 
 def read_run(file: Path) -> xr.Dataset:

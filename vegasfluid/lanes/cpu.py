@@ -18,7 +18,7 @@ from vegasfluid.output_files import write_bytes
 from vegasfluid.private_folders import private_folder
 
 __all__ = ["loaded", "loaded_handler", "machine", "native_width", "object_file"]
-__all__ += ["optimisation_level", "optimised", "processor", "read_cached", "register"]
+__all__ += ["optimised", "processor", "read_cached", "register"]
 __all__ += ["write_cached"]
 
 FOLDER = "lanes"

@@ -71,7 +71,7 @@ class Network(Value):
 
     def _repr_html_(self) -> str:
         """Tables of links and classes, for notebooks."""
-        links = html_table("Links", LINK_COLUMNS, link_rows(self.links))
+        links = html_table("Links", LINK_COLUMNS, link_rows(self))
         return links + html_table("Classes of flows", FLOW_COLUMNS, flow_rows(self))
 
     @property

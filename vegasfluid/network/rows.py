@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vegasfluid.network.flows import Flows
-from vegasfluid.network.link import Link
+from vegasfluid.quantities import mbps
 
 if TYPE_CHECKING:
     from vegasfluid.network.network import Network
 
 __all__ = ["FLOW_COLUMNS", "LINK_COLUMNS", "flow_rows", "link_rows"]
 
-LINK_COLUMNS = ("link", "packets/s", "delay, ms", "buffer", "queue")
+LINK_COLUMNS = ("link", "Mbit/s", "packets/s", "delay, ms", "buffer", "queue")
 """Columns of `link_rows`; the buffer is in packets, `queue` is the queue discipline."""
 FLOW_COLUMNS = ("class", "flows", "base RTT, ms", "control", "traffic")
 """Columns of `flow_rows`; `control` is the congestion control."""
 
 
-def link_rows(links: Mapping[str, Link]) -> Iterator[tuple[str, ...]]:
-    """Each link: its name, capacity, delay, buffer and queue discipline."""
-    for name, link in links.items():
-        numbers = (f"{link.capacity:.1f}", f"{link.delay * 1e3:g}", f"{link.buffer:g}")
-        yield (name, *numbers, link.aqm.name)
+def link_rows(network: Network) -> Iterator[tuple[str, ...]]:
+    """Each link: its name, capacity (Mbit/s, packets/s), delay, buffer and queue discipline."""
+    one_mbps = mbps(1.0, network.packet_bytes)
+    for name, link in network.links.items():
+        rate = (f"{link.capacity / one_mbps:.4g}", f"{link.capacity:.1f}")
+        yield (name, *rate, f"{link.delay * 1e3:g}", f"{link.buffer:g}", link.aqm.name)
 
 
 def flow_rows(network: Network) -> Iterator[tuple[str, ...]]:

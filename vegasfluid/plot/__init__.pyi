@@ -12,6 +12,8 @@ from .style import theme as theme
 from .sweep_maps import fairness_map as fairness_map
 from .sweep_maps import sweep_panels as sweep_panels
 from .trajectories import compare as compare
+from .trajectories import delay_distribution as delay_distribution
+from .trajectories import delays as delays
 from .trajectories import drops as drops
 from .trajectories import goodputs as goodputs
 from .trajectories import queues as queues

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from vegasfluid.plot.recommendation_cards import card
 from vegasfluid.plot.style import styled
-from vegasfluid.plot.trajectories import goodputs, run_label
+from vegasfluid.plot.trajectories import goodput_title, goodputs, run_label
 
 if TYPE_CHECKING:
     from vegasfluid.tuning.result import Recommendation
@@ -32,7 +32,7 @@ def before_and_after(
         recommendations: result of `recommend`; of several classes, its `parts`.
 
     Returns:
-        The figure: goodputs in packets/s per flow over time in s, and for each class what `card`
+        The figure: goodputs in Mbit/s per flow over time in s, and for each class what `card`
         draws: the ratio that the packet simulator measured, and other averages.
     """
     count = len(recommendations)
@@ -42,7 +42,7 @@ def before_and_after(
     right = figure.add_subplot(grid[0, 1])
     for axes, run, title in ((right, after, "recommended"), (left, before, "before")):
         goodputs(run, ax=axes)
-        axes.set_title(f"{title} ({run_label(run)}): goodput per flow, packets/s")
+        axes.set_title(f"{title} ({run_label(run)}): {goodput_title(run)}")
     legend = left.get_legend()
     assert legend is not None
     legend.remove()

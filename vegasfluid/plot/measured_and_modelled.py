@@ -17,7 +17,7 @@ __all__ = ["measured_and_modelled"]
 
 SIZE = (9.0, 8.0)
 """Size of the figure, inches."""
-LABELS = ("window, packets", "RTT, ms", "goodput, packets/s")
+LABELS = ("window, packets", "RTT, ms", "goodput, Mbit/s")
 """Labels of the axes."""
 INTERVALS = 60
 """Number of intervals over which goodputs are averaged."""
@@ -32,10 +32,10 @@ def measured_and_modelled(
     Args:
         found: estimates from the measurement.
         measurement: the measurement.
-        run: trajectory of the model, from `vegasfluid.observe.repeat`.
+        run: trajectory of the model, from `vegasfluid.observe.repeat`; it has the packet size.
 
     Returns:
-        The figure: windows in packets, RTTs in ms, goodputs in packets/s, each the mean of a
+        The figure: windows in packets, RTTs in ms, goodputs in Mbit/s, each the mean of a
         class's flows over time in s. The measurement is drawn solid, the model dashed.
     """
     figure = Figure(figsize=SIZE, layout="constrained")
@@ -44,15 +44,17 @@ def measured_and_modelled(
     grid = time_grid(measurement)
     time = grid.time - grid.time[0]
     names = [str(name) for name in run["flow_class"].values]
+    megabits = 8e-6 * run.attrs["packet_bytes"]
     for each, colour in zip(found.classes, colours, strict=True):
         flows = list(each.flows)
-        measured = (time, grid.window[flows], grid.rtt[flows], grid.delivered[flows])
+        delivered = megabits * grid.delivered[flows]
+        measured = (time, grid.window[flows], grid.rtt[flows], delivered)
         _draw(panels, measured, {"color": colour, "label": f"{each.name}, measured"})
         mine = run.isel(flow_class=names.index(each.name))
         values = (mine[name].values[None] for name in ("cwnd", "rtt", "delivered"))
         per_flow = int(mine["count"])
         window, rtt, delivered = values
-        modelled = (run["time"].values, window, rtt, delivered / per_flow)
+        modelled = (run["time"].values, window, rtt, megabits * delivered / per_flow)
         style = {"color": colour, "linestyle": "--", "label": f"{each.name}, model"}
         _draw(panels, modelled, style)
     for axes, label in zip(panels, LABELS, strict=True):
@@ -65,7 +67,7 @@ def measured_and_modelled(
 
 
 def _draw(panels: list[Axes], series: tuple[np.ndarray, ...], style: dict[str, Any]) -> None:
-    """Draw the means over flows of windows, RTTs (s) and packets delivered on three panels."""
+    """Draw the means over flows of windows, RTTs (s) and the rates of what was delivered (Mbit)."""
     time, window, rtt, delivered = series
     style = {**style, "linewidth": 1}
     panels[0].plot(time, _mean(window), **style)

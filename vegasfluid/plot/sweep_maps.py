@@ -33,6 +33,8 @@ MOST_POINTS = 900
 """Largest number of points of a map that are drawn as dots; chosen."""
 SUFFIXES = {"Mbit/s": "mbps"}
 """Endings of parameter names by unit, where they differ from it."""
+TITLE_WIDTH = 44
+"""Characters in a line of the title, for each column of panels."""
 LABEL_WIDTH = 38
 """Characters in a line of a colour bar's label."""
 INNER = ("flow_class", "link")
@@ -65,6 +67,8 @@ def fairness_map(
         allowed = "the only two dimensions with several values (use isel or sel for the others)"
         raise InvalidInput("fairness_map", "over", allowed, ", ".join([*panels, *along]))
     axes = new_axes(ax, (PANEL[0] + 1, PANEL[1]))
+    if data.attrs.get("title"):
+        axes.set_title(textwrap.fill(data.attrs["title"], TITLE_WIDTH))
     mesh = draw_panel(axes, values, along, scale_of(metric, values.values), data, "")
     bar = colour_bar(mesh, [axes], metric_label(data, metric))
     if metric == "ratio":
@@ -104,6 +108,8 @@ def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = 
             "sweep", "--plot-over", f"dimensions that make at most {MOST_PANELS} panels", along
         )
     figure = Figure(figsize=(PANEL[0] * shape[1] + 1, PANEL[1] * shape[0]), layout="constrained")
+    if data.attrs.get("title"):
+        figure.suptitle(textwrap.fill(data.attrs["title"], TITLE_WIDTH * shape[1]))
     grid = figure.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     scale = scale_of(metric, values.values)
     mesh = None

@@ -1,10 +1,10 @@
-"""Plots of runs: windows, queues, drops and goodput over time, of one run or several."""
+"""Plots of runs: windows, queues, delays, drops and goodput over time, of one run or several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,25 +13,24 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from vegasfluid.errors import InvalidInput, Words
-from vegasfluid.plot.style import (
-    FAINT,
-    LINES,
-    colour,
-    control_colours,
-    figure_of,
-    new_axes,
-    styled,
+from vegasfluid.plot.run_lines import (
+    draw_distribution,
+    draw_drops,
+    draw_goodput,
+    draw_queue,
+    draw_rtt,
+    draw_windows,
 )
+from vegasfluid.plot.style import FAINT, LINES, figure_of, new_axes, styled
 from vegasfluid.trajectory import ENGINES
 
-__all__ = ["compare", "drops", "goodputs", "queues", "run_label", "trajectory", "windows"]
+__all__ = ["compare", "delay_distribution", "delays", "drops", "goodput_title", "goodputs"]
+__all__ += ["queues", "run_label", "trajectory", "windows"]
 
-SIZE = (9.0, 9.0)
+SIZE = (9.0, 11.0)
 """Size of a new figure with all panels, inches."""
 PANEL = (7.0, 3.2)
 """Size of a new figure with one panel, inches."""
-INTERVALS = 60
-"""Number of intervals of a run over which drops are averaged to a probability; chosen."""
 CLIPPED = 1.6
 """Height of an axis, relative to the largest value after the warm-up, if slow start is higher."""
 
@@ -40,33 +39,35 @@ DrawRun = Callable[[Axes, xr.Dataset, str, str], None]
 
 
 def trajectory(run: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
-    """Plot windows, queues, drop probabilities and goodputs of one run over time.
+    """Plot windows, queues, round-trip times, drop probabilities and goodputs of one run over time.
 
     Args:
         run: trajectory of any engine.
-        ax: four axes for these quantities; None: a new figure.
+        ax: five axes for these quantities; None: a new figure.
 
     Returns:
-        The figure: windows and queues in packets, goodputs in packets/s per flow, time in s.
+        The figure: windows and queues in packets, round-trip times in ms, goodputs in Mbit/s per
+        flow, time in s.
     """
     return compare(run, ax=ax)
 
 
 def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
-    """Plot windows, queues, drop probabilities and goodputs of several runs on the same axes.
+    """Plot windows, queues, round-trip times, drops and goodputs of several runs on the same axes.
 
     Args:
         runs: at least one trajectory, each plotted in its own line style. The legend names a run by
             its attribute `label` (`run.assign_attrs(label=...)`) or, without it, by its engine.
-        ax: four axes for these quantities; None: a new figure.
+        ax: five axes for these quantities; None: a new figure.
 
     Returns:
-        The figure: windows and queues in packets, goodputs in packets/s per flow, time in s.
+        The figure: windows and queues in packets, round-trip times in ms, goodputs in Mbit/s per
+        flow, time in s.
 
     Raises:
-        InvalidInput: if there are no runs, or not four axes.
+        InvalidInput: if there are no runs, or not five axes.
     """
-    panels = four_axes(title_of(runs)) if ax is None else ax
+    panels = new_panels(title_of(runs)) if ax is None else ax
     if len(panels) != len(PANELS):
         raise InvalidInput("compare", "the number of axes", str(len(PANELS)), len(panels))
     for draw, axes in zip(PANELS, panels, strict=True):
@@ -77,8 +78,8 @@ def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
 
 
 @styled
-def four_axes(title: str) -> Sequence[Axes]:
-    """Four axes below each other in a new figure with a title, and with a common time axis."""
+def new_panels(title: str) -> Sequence[Axes]:
+    """Axes below each other in a new figure with a title, and with a common time axis."""
     figure = Figure(figsize=SIZE, layout="constrained")
     figure.suptitle(title)
     return list(figure.subplots(len(PANELS), 1, sharex=True))
@@ -115,6 +116,44 @@ def queues(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 @styled
+def delays(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Plot the mean round-trip time of the flows of each class (ms) over time (s).
+
+    Args:
+        runs: at least one trajectory.
+        ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes.
+    """
+    return panel(draw_rtt, "round-trip time, ms", runs, ax)
+
+
+@styled
+def delay_distribution(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Plot the distribution of the round-trip times of each class after the warm-up.
+
+    Args:
+        runs: at least one trajectory. Its sample times have equal weights; of a class, the mean of
+            its flows at each time is counted.
+        ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes: for each round-trip time (ms) the share of the time (0 to 1) in which that of the
+        class is no longer.
+
+    Raises:
+        InvalidInput: if there are no runs.
+    """
+    axes = axes_with(draw_distribution, runs, ax)
+    axes.set_title("round-trip times after the warm-up")
+    axes.set_xlabel("round-trip time, ms")
+    axes.set_ylabel("share of the time")
+    axes.set_ylim(0, 1)
+    return axes
+
+
+@styled
 def drops(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Plot the fraction of arriving packets that each link drops or marks over time (s).
 
@@ -132,7 +171,10 @@ def drops(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 @styled
 def goodputs(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Plot the goodput per flow of each class (packets/s) over time (s).
+    """Plot the goodput per flow of each class (Mbit/s) over time (s).
+
+    Files that were written by version 0.1.0 or earlier do not have the packet size: if any run is
+    from one, all are in packets/s.
 
     Args:
         runs: at least one trajectory.
@@ -141,10 +183,21 @@ def goodputs(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns:
         The axes.
     """
-    return panel(draw_goodput, "goodput per flow, packets/s", runs, ax)
+    draw = partial(draw_goodput, in_megabits=has_packet_size(runs))
+    return panel(draw, goodput_title(*runs), runs, ax)
 
 
-PANELS = (windows, queues, drops, goodputs)
+def goodput_title(*runs: xr.Dataset) -> str:
+    """Name and unit of the goodputs that `goodputs` plots of these runs."""
+    return f"goodput per flow, {'Mbit/s' if has_packet_size(runs) else 'packets/s'}"
+
+
+def has_packet_size(runs: Sequence[xr.Dataset]) -> bool:
+    """Whether all runs have the size of their packets, so that Mbit/s can be computed."""
+    return all("packet_bytes" in run.attrs for run in runs)
+
+
+PANELS = (windows, queues, delays, drops, goodputs)
 """Functions that draw the panels of a figure, from top to bottom."""
 
 
@@ -177,22 +230,37 @@ def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None
     Raises:
         InvalidInput: if there are no runs.
     """
+    axes = axes_with(draw, runs, ax)
+    axes.set_title(title)
+    axes.set_xlabel("time, s")
+    axes.set_xlim(0, max(float(run["time"][-1]) for run in runs))
+    axes.set_ylim(bottom=0)
+    warmup = max(float(run.attrs.get("warmup", 0)) for run in runs)
+    if warmup > 0:
+        clip_warmup(axes, warmup)
+        axes.axvspan(0, warmup, color="0.5", alpha=0.12, linewidth=0)
+    return axes
+
+
+def axes_with(draw: DrawRun, runs: Sequence[xr.Dataset], ax: Axes | None) -> Axes:
+    """Axes on which all runs are drawn, each in its line style, with a legend at the right.
+
+    Args:
+        draw: draws one run.
+        runs: at least one trajectory.
+        ax: axes to draw on; None: a new figure.
+
+    Raises:
+        InvalidInput: if there are no runs.
+    """
     if not runs:
         raise InvalidInput("plot", "runs", "one trajectory or more", Words("none"))
     axes = new_axes(ax, PANEL)
     for run, line in zip(runs, cycle(LINES), strict=False):
         suffix = f" ({run_label(run)})" if len(runs) > 1 else ""
         draw(axes, run, line, suffix)
-    axes.set_title(title)
-    axes.set_xlabel("time, s")
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    axes.set_xlim(0, max(float(run["time"][-1]) for run in runs))
-    axes.set_ylim(bottom=0)
     axes.grid(True, alpha=FAINT)
-    warmup = max(float(run.attrs.get("warmup", 0)) for run in runs)
-    if warmup > 0:
-        clip_warmup(axes, warmup)
-        axes.axvspan(0, warmup, color="0.5", alpha=0.12, linewidth=0)
     return axes
 
 
@@ -211,75 +279,3 @@ def clip_warmup(axes: Axes, warmup: float) -> None:
     peak = max((float(np.nanmax(values)) for _, values in curves if values.size), default=0.0)
     if highest > 0 and peak > CLIPPED * highest:
         axes.set_ylim(top=CLIPPED * highest)
-
-
-def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the mean window of each class of a run, packets, with this line style on the axes.
-
-    For the density model also its standard deviation, as a band. `suffix` ends names in the legend.
-    """
-    colours = class_colours(run)
-    for i, flow_class in enumerate(run["flow_class"].values):
-        cwnd = run["cwnd"].isel(flow_class=i)
-        style = line_style(colours[i])
-        axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", **style)
-        if run.attrs.get("engine") == "density":
-            deviation = run["cwnd_spread"].isel(flow_class=i)
-            edges = np.maximum(cwnd - deviation, 0), cwnd + deviation
-            axes.fill_between(run["time"], *edges, color=colours[i], alpha=0.15, linewidth=0)
-
-
-def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the queue of each link of a run, packets, and the average queue of links with RED.
-
-    `line` is the line style; `suffix` ends names in the legend.
-    """
-    for i, link in enumerate(run["link"].values):
-        queue, average = run["queue"].isel(link=i), run["avg_queue"].isel(link=i)
-        axes.plot(
-            run["time"], queue, line, label=f"{link}{suffix}", **line_style(colour(2 * i + 2), 2.0)
-        )
-        if float(average.max()) > 0:
-            label = f"average{suffix}"
-            axes.plot(run["time"], average, line, label=label, **line_style(colour(2 * i + 3), 0.8))
-
-
-def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the fraction of arriving packets that each link drops or marks, over a run's time.
-
-    It is averaged over about 60 intervals. `line` is the line style; `suffix` ends names in the
-    legend.
-    """
-    step = max(1, (run.sizes["time"] - 1) // INTERVALS)
-    samples = run.isel(time=slice(None, None, step))
-    lost = samples["lost"] + samples.get("marked", 0)
-    losses, arrivals = np.diff(lost, axis=0), np.diff(samples["lost"] + samples["admitted"], axis=0)
-    times = samples["time"].values
-    fraction = losses / np.maximum(arrivals, 1.0)
-    for i, link in enumerate(run["link"].values):
-        style: dict[str, Any] = {"linestyle": line, "label": f"{link}{suffix}"}
-        axes.stairs(fraction[:, i], times, baseline=None, **style, **line_style(colour(2 * i + 2)))
-
-
-def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the goodput per flow of each class of a run, packets/s, averaged between samples.
-
-    `line` is the line style; `suffix` ends names in the legend.
-    """
-    times, colours = run["time"].values, class_colours(run)
-    middles = (times[1:] + times[:-1]) / 2
-    for i, flow_class in enumerate(run["flow_class"].values):
-        rate = np.diff(run["delivered"].isel(flow_class=i)) / np.diff(times)
-        style = line_style(colours[i])
-        axes.plot(middles, rate, line, label=f"{flow_class}{suffix}", **style)
-
-
-def class_colours(run: xr.Dataset) -> list[str]:
-    """Colour of each flow class of a run by its congestion control; by order in older files."""
-    names = run["control"] if "control" in run.coords else run["flow_class"]
-    return control_colours([str(name) for name in names.values])
-
-
-def line_style(hue: str, width: float = 1.2) -> dict[str, Any]:
-    """Arguments of matplotlib for a line: its colour, and the width in points."""
-    return {"color": hue, "linewidth": width}

@@ -1,0 +1,80 @@
+"""A picture for the page of each congestion control: the window of one flow alone, on packets."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import light_and_dark
+from matplotlib.figure import Figure
+from sphinx.application import Sphinx
+from up_to_date import is_up_to_date
+
+import vegasfluid as vf
+from vegasfluid.congestion import congestion_controls
+
+__all__ = ["has_picture", "picture", "setup"]
+
+FOLDER = "_pictures"
+"""Folder of the pictures, below that of the pages."""
+DURATION, SAMPLES = 30.0, 1501
+"""Length of the runs, s, and number of samples."""
+LINK = vf.Link(vf.mbps(10), 50)
+MARKING = vf.Link(vf.mbps(10), 50, vf.StepMarking(threshold=10))
+"""The links of the pictures: drop-tail, and marking above a threshold for DCTCP; packets."""
+SIZE = (7.0, 3.6)
+"""Size of a picture, inches."""
+
+
+def has_picture(kind: type[Any]) -> bool:
+    """Whether a class is a congestion control with a window."""
+    return kind in congestion_controls().values() and kind().rules.reliable
+
+
+def picture(kind: type[Any]) -> str:
+    """Markdown of the picture of a congestion control, for its page."""
+    queue = "marks packets above a threshold of 10" if kind is vf.Dctcp else "is drop-tail"
+    caption = (
+        "One flow alone in the packet simulator, with the default parameters: 10 Mbit/s, a base "
+        f"RTT of 40 ms (a bandwidth-delay product of 33 packets), and a buffer of 50 packets that "
+        f"{queue}."
+    )
+    alt = f"Window and queue of one flow of {kind.name} over 30 s"
+    return light_and_dark.figures(f"../../{FOLDER}/window_{kind.name}", alt, caption)
+
+
+def drawn(kind: type[Any]) -> Figure:
+    """The window and the queue over time, of one flow alone with the default parameters."""
+    link = MARKING if kind is vf.Dctcp else LINK
+    network = vf.Network(link, {kind.name: vf.Flows(1, kind(), base_rtt=vf.ms(40))})
+    run = vf.simulate_packets(network, DURATION, samples=SAMPLES)
+    figure = Figure(figsize=SIZE, layout="constrained")
+    panels = figure.subplots(2, 1, sharex=True)
+    for draw, axes in zip((vf.plot.windows, vf.plot.queues), panels, strict=True):
+        draw(run.assign_attrs(warmup=0.0), ax=axes)
+        axes.get_legend().remove()
+    panels[0].set_xlabel("")
+    return figure
+
+
+def draw(app: Sphinx) -> None:
+    """Draw the pictures of all congestion controls if they are missing or older than the code."""
+    folder = Path(app.srcdir) / FOLDER
+    kinds = [kind for kind in congestion_controls().values() if has_picture(kind)]
+    files = [
+        folder / f"window_{kind.name}-{background}.svg"
+        for kind in kinds
+        for background in light_and_dark.BACKGROUNDS
+    ]
+    if is_up_to_date(files, Path(__file__), Path(light_and_dark.__file__)):
+        return
+    folder.mkdir(exist_ok=True)
+    for kind in kinds:
+        light_and_dark.draw(partial(drawn, kind), folder, f"window_{kind.name}")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the drawing with Sphinx; pages may be read in parallel."""
+    app.connect("builder-inited", draw)
+    return {"parallel_read_safe": True}
