@@ -26,16 +26,17 @@ def draw(plot: Callable[[], Figure], folder: Path, name: str) -> None:
             plot().savefig(folder / f"{name}-{background}.svg", **options)
 
 
-def figures(path: str, alt: str, caption: str) -> str:
+def figures(path: str, alt: str, caption: str, scrolls: bool = True) -> str:
     """Return Markdown that shows a plot for both backgrounds.
 
     Args:
         path: path of the files relative to the page, without `-light.svg`.
         alt: description for readers who do not see the plot.
         caption: text below the plot.
+        scrolls: whether a narrow window shows a part of it at full size; otherwise it gets smaller.
     """
     return "\n\n".join(
         f":::{{figure}} {path}-{background}.svg\n"
-        f":figclass: scrolls only-{background}\n:alt: {alt}\n\n{caption}\n:::"
+        f":figclass: {'scrolls ' * scrolls}only-{background}\n:alt: {alt}\n\n{caption}\n:::"
         for background in BACKGROUNDS
     )

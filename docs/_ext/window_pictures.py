@@ -13,6 +13,7 @@ from up_to_date import is_up_to_date
 
 import vegasfluid as vf
 from vegasfluid.congestion import congestion_controls
+from vegasfluid.plot.style import styled
 
 __all__ = ["has_picture", "picture", "setup"]
 
@@ -23,7 +24,7 @@ DURATION, SAMPLES = 30.0, 1501
 LINK = vf.Link(vf.mbps(10), 50)
 MARKING = vf.Link(vf.mbps(10), 50, vf.StepMarking(threshold=10))
 """The links of the pictures: drop-tail, and marking above a threshold for DCTCP; packets."""
-SIZE = (7.0, 3.6)
+SIZE = (5.0, 3.4)
 """Size of a picture, inches."""
 
 
@@ -41,9 +42,11 @@ def picture(kind: type[Any]) -> str:
         f"{queue}."
     )
     alt = f"Window and queue of one flow of {kind.name} over 30 s"
-    return light_and_dark.figures(f"../../{FOLDER}/window_{kind.name}", alt, caption)
+    path = f"../../{FOLDER}/window_{kind.name}"
+    return light_and_dark.figures(path, alt, caption, scrolls=False)
 
 
+@styled
 def drawn(kind: type[Any]) -> Figure:
     """The window and the queue over time, of one flow alone with the default parameters."""
     link = MARKING if kind is vf.Dctcp else LINK
@@ -54,6 +57,7 @@ def drawn(kind: type[Any]) -> Figure:
     for draw, axes in zip((vf.plot.windows, vf.plot.queues), panels, strict=True):
         draw(run.assign_attrs(warmup=0.0), ax=axes)
         axes.get_legend().remove()
+        axes.lines[0].set_linewidth(0.8)
     panels[0].set_xlabel("")
     return figure
 

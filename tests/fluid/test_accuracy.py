@@ -12,7 +12,7 @@ from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, mbps,
 from vegasfluid import simulate_fluid as simulate
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid import record_fluid
-from vegasfluid.fluid.accuracy import Error, difference, refined
+from vegasfluid.fluid.accuracy import Error, difference, estimated_error, refined
 from vegasfluid.fluid.time_grid import mean_field_grid
 
 FULL = office(aqm=DropTail())
@@ -114,6 +114,15 @@ def test_differences_are_parts_of_what_is_not_too_small():
     more = recording._replace(flows=flows)
     found = difference(more, recording, 1.0)
     assert found == Error(pytest.approx(0.1), 0.0, 0.0)
+
+
+def test_a_change_that_is_small_by_accident_does_not_make_the_estimate_small():
+    """By hand: three times the change; a quarter of the one before; half the largest."""
+    none = Error(0.0, 0.0, 0.0)
+    assert estimated_error(Error(0.01, 0.008, 0.006), none) == pytest.approx((0.03, 0.024, 0.018))
+    assert estimated_error(Error(0.01, 0.001, 0.006), none) == pytest.approx((0.03, 0.015, 0.018))
+    before = Error(0.08, 0.004, 0.001)
+    assert estimated_error(Error(0.001, 0.002, 0.0), before) == pytest.approx((0.06, 0.03, 0.03))
 
 
 @pytest.mark.parametrize("rtt", [4, 12])

@@ -16,7 +16,7 @@ from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.time_grid import TimeGrid
 from vegasfluid.trajectory import Recording
 
-__all__ = ["TOLERANCE", "Error", "check_tolerance", "difference", "refined"]
+__all__ = ["TOLERANCE", "Error", "check_tolerance", "difference", "estimated_error", "refined"]
 
 TOLERANCE = 0.01
 """Default tolerance: relative error of goodput, queues and drops (chosen)."""
@@ -27,8 +27,12 @@ MOST_STEPS = 400_000
 SAFETY = 3.0
 """Estimated error over the change by the last halving; above 1 because convergence is irregular.
 (With 2, one of 26 random networks changed by more when its steps were halved again.)"""
-LEAST_PART = 0.25
+LEAST_PART = 0.5
 """Smallest estimated error of a quantity, as a fraction of the largest of the three (chosen)."""
+LEAST_DECREASE = 0.25
+"""Assumed change by a halving of the steps, at least, as a fraction of the change by the halving
+before: kinks limit the order to 2. A smaller change is an accident, such as a phase of a limit
+cycle."""
 SMALL_SHARE = 0.01
 """Smallest goodput by which a difference is divided, as a fraction of a fair share (chosen)."""
 SMALL_QUEUE = 1.0
@@ -88,20 +92,22 @@ def refined(
         warmup: time excluded from means, s.
 
     Returns:
-        The last run. Its `error` is three times its change by the last halving; it is above the
-        tolerance if the limits on halvings and steps ended the search.
+        The last run, with its `error` (see `estimated_error`); it is above the tolerance if the
+        limits on halvings and steps ended the search.
 
     Raises:
         SolveFailed: if two consecutive runs fail, or one of the last two.
     """
     coarse = fine = attempt(run, grid)
+    before = Error(0.0, 0.0, 0.0)
     for halving in range(HALVINGS):
         if halving and 2 * grid.until / grid.step > MOST_STEPS:
             break
         grid = grid.halved()
         coarse, fine = fine, attempt(run, grid)
         if isinstance(coarse, Recording) and isinstance(fine, Recording):
-            error = estimated_error(difference(coarse, fine, warmup))
+            change = difference(coarse, fine, warmup)
+            error, before = estimated_error(change, before), change
             fine = fine._replace(error=error)
             if max(error) <= tolerance:
                 break
@@ -122,17 +128,19 @@ def attempt(run: Callable[[TimeGrid], Recording], grid: TimeGrid) -> Recording |
         return failure
 
 
-def estimated_error(change: Error) -> Error:
+def estimated_error(change: Error, before: Error) -> Error:
     """Estimated relative errors of a run: three times its change by halving the steps.
 
-    One quantity may have changed little by accident, so none is estimated below a quarter of the
-    largest.
+    A quantity may have changed little by accident. So each change is taken to be at least a quarter
+    of that by the halving before, and half the largest of the three.
 
     Args:
-        change: relative changes of goodput, queues and drops, without unit.
+        change: relative changes of goodput, queues and drops by the last halving, without unit.
+        before: those by the halving before; 0 after the first.
     """
-    least = LEAST_PART * max(change)
-    return Error(*(SAFETY * max(part, least) for part in change))
+    likely = [max(part, LEAST_DECREASE * last) for part, last in zip(change, before, strict=True)]
+    least = LEAST_PART * max(likely)
+    return Error(*(SAFETY * max(part, least) for part in likely))
 
 
 def check_tolerance(tolerance: float) -> float:

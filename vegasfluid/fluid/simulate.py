@@ -55,14 +55,15 @@ def simulate_fluid(
         base_rtt: base RTT with which the Vegas senders of a class start, s, by class name; one that
             is too small is never corrected.
         tolerance: relative error of goodput, queues and drops: steps are halved until three times
-            the change by the last halving is no larger; None: one run with the default step, whose
-            error is unknown.
+            the change by the last halving is no larger (see `error_estimate`); None: one run with
+            the default step, whose error is unknown.
 
     Returns:
         A trajectory, an `xarray.Dataset` with class means and queues over time (see
         `vegasfluid.trajectory`). Its attribute `warnings` has one line for each reason why the
         model may be inaccurate; `error_estimate` has three numbers: three times the largest
-        relative change of a class's goodput, a mean queue and a link's drops by the last halving.
+        relative change of a class's goodput, a mean queue and a link's drops by the last halving,
+        each taken to be at least a quarter of that by the halving before, and half the largest.
 
     Raises:
         InvalidInput: for invalid times or an unknown class.
