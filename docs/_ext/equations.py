@@ -35,6 +35,7 @@ __all__ = [
     "notation",
     "queue_equations",
     "traffic",
+    "with_numbers",
 ]
 
 BRANCHES = Path(__file__).with_name("branches.toml")
@@ -102,6 +103,19 @@ def notation(name: str) -> Any:
         return QUANTITIES[name].symbol
     letters = name.replace("_", r"\_")
     return sp.Symbol(rf"\mathit{{{letters}}}", positive=True)
+
+
+def with_numbers(expression: Any) -> Any | None:
+    """The expression with a decimal number in place of the coefficient of each term.
+
+    None if no coefficient has more than one root, so that the exact form is readable.
+    """
+    terms = expression.args if isinstance(expression, sp.Max) else (expression,)
+    pairs = [term.as_independent(*term.free_symbols, as_Add=False) for term in terms]
+    if all(len(number.atoms(sp.Pow)) < 2 for number, _ in pairs):
+        return None
+    rounded = [sp.N(number, DIGITS) * rest for number, rest in pairs]
+    return sp.Max(*rounded, evaluate=False) if len(rounded) > 1 else rounded[0]
 
 
 def branches(kind: type[Any]) -> dict[str, dict[str, Any]]:

@@ -192,7 +192,12 @@ def equilibrium_section(kind: type[Any]) -> list[str]:
         name = f", {LOSS_PROCESSES[process]}" if len(different) > 1 else ""
         description = f"{form.description[0].upper()}{form.description[1:]}{name}"
         parts.append(f"{description} ({form.validity}):")
-        parts.append(f"$$\n{form.latex()}\n$$")
+        exact = form.latex()
+        if (rounded := equations.with_numbers(form.expression)) is None:
+            parts.append(f"$$\n{exact}\n$$")
+            continue
+        parts.append(f"$$\n{sp.latex(form.lhs)} \\approx {sp.latex(rounded)}\n$$")
+        parts.append(f"::::{{dropdown}} Exactly\n$$\n{exact}\n$$\n::::")
     return parts
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -24,6 +25,8 @@ from vegasfluid.cli.app import app, run_app
 from vegasfluid.cli.examples import EXAMPLES
 from vegasfluid.cli.greeting import FIRST_STEPS
 from vegasfluid.cli.next_steps import after_recommend
+from vegasfluid.cli.recommend import suggestions
+from vegasfluid.tuning.constraints import NO_CONSTRAINTS
 
 COMMANDS = [str(command.name) for command in app.registered_commands]
 NAME = "weigle_feng_network1"
@@ -217,6 +220,28 @@ def test_each_command_suggests_the_next_one(run):
     assert "Suggestions:\n- a --ratio closer to " in out
     out = run("export", "alone.toml", "--format", "ns2", "--out", "s.tcl")[1]
     assert out.endswith("Next: ns s.tcl\n")
+
+
+@pytest.mark.parametrize(
+    ("aqm", "tuned", "suggested"),
+    [
+        (vf.Red(min_thresh=20, max_thresh=80), False, "--tune-queue, which"),
+        (vf.Red(min_thresh=20, max_thresh=80), True, None),
+        (vf.DropTail(), False, "another queue discipline in the model"),
+    ],
+)
+def test_only_red_is_suggested_for_tuning(aqm, tuned, suggested):
+    """Over drop-tail `--tune-queue` was suggested, and then refused."""
+    flows = {"vegas": vf.Flows(1, vf.Vegas(), base_rtt=0.04)}
+    result = SimpleNamespace(
+        network=vf.Network(vf.Link(1000.0, 100, aqm), flows),
+        constraints=NO_CONSTRAINTS,
+        queue_tuned=tuned,
+        after=SimpleNamespace(packets=SimpleNamespace(ratio=0.5)),
+    )
+    middle = suggestions(result)[1:-1]
+    assert len(middle) == (suggested is not None)
+    assert all(text.startswith(suggested) for text in middle)
 
 
 # Pipes and terminals

@@ -15,6 +15,8 @@ import sympy as sp
 from sphinx.errors import ExtensionError
 
 from tests.paths import ROOT
+from vegasfluid import Cubic, Reno
+from vegasfluid.analysis.closed_forms import equilibrium_window
 from vegasfluid.aqm import queue_disciplines
 from vegasfluid.cli.examples import EXAMPLES
 from vegasfluid.congestion import congestion_controls
@@ -71,6 +73,15 @@ def test_symbols_of_a_state_are_explained(kind: Any) -> None:
     names = [name for name in type(kind().init(1.0, 1.0))._fields if name != "cwnd"]
     listed = re.findall(r"^- \$.+\$: \w.+\.$", "\n".join(law_pages.state_symbols(kind)), re.M)
     assert len(listed) == len(names)
+
+
+def test_coefficients_with_several_roots_are_shown_as_numbers() -> None:
+    """Those of the description, which are tested elsewhere: 1.0538 and 1.2247 (periodic losses)."""
+    form = equilibrium_window(Cubic(), "periodic")
+    shown = str(equations.with_numbers(form.expression))
+    assert "1.0538" in shown
+    assert "1.2247" in shown
+    assert equations.with_numbers(equilibrium_window(Reno(), "iid").expression) is None
 
 
 def test_headline_figures_are_those_of_the_results() -> None:

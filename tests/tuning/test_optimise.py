@@ -83,7 +83,7 @@ def test_a_limit_that_nothing_keeps_to(searched_model):
     result = recommend(office(), constraints=Constraints(queueing_delay=0.02), **TRIAL)
     assert not result.reached
     assert (
-        "no setting that was tried meets the constraints: queueing delay at most 0.02 s (it is 0.0"
+        "no setting that was tried meets the constraints: queueing delay at most 20 ms (it is "
         in (result.reason)
     )
 
@@ -142,7 +142,7 @@ def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
     assert run_app(["recommend", model, *given, "--runs", "4"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "Goal: largest worst flow (goodput of the worst flow over" in printed
-    assert "Constraint: queueing delay at most 0.07 s: it is 0.06" in printed
+    assert "Constraint: queueing delay at most 70 ms: it is 6" in printed
     assert "Constraint: utilisation at least 0.9: it is 1." in printed
 
 

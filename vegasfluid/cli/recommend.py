@@ -175,7 +175,10 @@ def suggestions(result: Recommendation) -> list[str]:
         first = "looser constraints; --pareto shows the trade-off between fairness and delay"
     else:
         first = f"a --ratio closer to {result.after.packets.ratio:.3g}, the ratio reached"
-    queue = () if result.queue_tuned else ("--tune-queue, which also tunes RED's thresholds",)
+    if any(link.aqm.name != "red" for link in result.network.links.values()):
+        queue = ["another queue discipline in the model (aqm), such as red, which shares losses"]
+    else:
+        queue = ["--tune-queue, which also tunes RED's thresholds"] * (not result.queue_tuned)
     why = "vegasfluid analyse, which shows where alpha stops mattering, or --explain for the reason"
     return [first, *queue, why]
 
@@ -350,8 +353,7 @@ def show_further(result: Recommendation) -> None:
             f"gamma = {start.given:g} as before it is {start.before.ratio:.3f}."
         )
     for constraint in result.constraints.each:
-        is_now = f": it is {means[constraint.quantity]:.4g}" if constraint.quantity in means else ""
-        out.print(f"Constraint: {constraint.text}{is_now}.")
+        out.print(f"Constraint: {constraint.text_with(means)}.")
 
 
 def show_settings(result: Recommendation) -> None:

@@ -31,9 +31,7 @@ def show_numbers(title: str, result: NumberRecommendation) -> None:
     out.print(f"\n{goal(result)}")
     means = result.after.packets.means()
     for constraint in result.constraints.each:
-        measured = constraint.quantity in means
-        is_now = f": it is {means[constraint.quantity]:.4g}" if measured else ""
-        out.print(f"Constraint: {constraint.text}{is_now}.")
+        out.print(f"Constraint: {constraint.text_with(means)}.")
     for note in result.notes:
         out.print(note)
     show_caveats(document)

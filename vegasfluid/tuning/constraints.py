@@ -14,12 +14,13 @@ __all__ = ["FEASIBILITY_TOLERANCE", "NO_CONSTRAINTS", "Constraint", "Constraints
 FEASIBILITY_TOLERANCE = 0.02
 """Log of the factor by which a measured mean may violate an upper or lower bound (2 %)."""
 QUANTITIES = {
-    "queueing_delay_s": ("queueing delay", " s"),
-    "drop_share": ("drop share", ""),
-    "utilisation": ("utilisation", ""),
-    "gain_margin": ("gain margin", ""),
+    "queueing_delay_s": ("queueing delay", 1e3, " ms"),
+    "drop_share": ("drop share", 1.0, ""),
+    "utilisation": ("utilisation", 1.0, ""),
+    "gain_margin": ("gain margin", 1.0, ""),
 }
-"""Name in words, and unit, of each quantity that can be bounded."""
+"""For each quantity that can be bounded: its name in words, and the unit in which it is printed,
+with the factor to that from the quantity's unit."""
 UPPER_BOUNDS = ("queueing_delay_s", "drop_share")
 """Quantities that are bounded from above."""
 
@@ -64,9 +65,20 @@ class Constraint(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bound in words, such as `queueing delay at most 0.02 s`."""
-        name, unit = QUANTITIES[self.quantity]
-        return f"{name} at {'most' if self.is_upper else 'least'} {self.bound:.4g}{unit}"
+        """The bound in words, such as `queueing delay at most 20 ms`."""
+        name, _, _ = QUANTITIES[self.quantity]
+        return f"{name} at {'most' if self.is_upper else 'least'} {self.printed(self.bound)}"
+
+    def text_with(self, means: Mapping[str, float]) -> str:
+        """The bound in words, and what was measured, if `means` has the quantity."""
+        if self.quantity not in means:
+            return self.text
+        return f"{self.text}: it is {self.printed(means[self.quantity])}"
+
+    def printed(self, value: float) -> str:
+        """A value of the quantity (in the unit of the bound) as text, with its unit."""
+        _, factor, unit = QUANTITIES[self.quantity]
+        return f"{factor * value:.4g}{unit}"
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ class Constraints:
         InvalidInput: for a bound outside its range.
 
     >>> [constraint.text for constraint in Constraints(queueing_delay=0.02, utilisation=0.9).each]
-    ['queueing delay at most 0.02 s', 'utilisation at least 0.9']
+    ['queueing delay at most 20 ms', 'utilisation at least 0.9']
     """
 
     queueing_delay: float | None = None

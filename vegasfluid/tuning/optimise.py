@@ -323,7 +323,9 @@ def missed_ratio(
 
 def violation_text(values: Mapping[str, float], violated: Sequence[Constraint]) -> str:
     """A phrase that names the violated constraints and the values that violate them."""
-    bounds = " and ".join(f"{one.text} (it is {values[one.quantity]:.4g})" for one in violated)
+    bounds = " and ".join(
+        f"{one.text} (it is {one.printed(values[one.quantity])})" for one in violated
+    )
     return f"no setting that was tried meets the constraints: {bounds}"
 
 
