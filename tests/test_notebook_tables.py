@@ -45,8 +45,8 @@ def test_a_network_has_its_links_and_classes():
     link = vf.Link(vf.mbps(12), 60, vf.Red(10, 30), delay=0.005)
     flows = {"<reno>": vf.Flows(2, vf.Reno(), base_rtt=0.04)}
     assert rows_of(vf.Network(link, flows)) == [
-        ["link", "packets/s", "delay, ms", "buffer", "queue"],
-        ["bottleneck", "1000.0", "5", "60", "red"],
+        ["link", "Mbit/s", "packets/s", "delay, ms", "buffer", "queue"],
+        ["bottleneck", "12", "1000.0", "5", "60", "red"],
         ["class", "flows", "base RTT, ms", "control", "traffic"],
         ["<reno>", "2", "41.03", "reno", "bulk"],  # and 1.027 ms to send a packet and its ACK
     ]

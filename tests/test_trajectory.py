@@ -80,6 +80,7 @@ def test_every_variable_has_a_description_and_a_unit(run):
     assert run["queue"].attrs["units"] == "packets"
     assert run.attrs == {
         "vegasfluid_version": package_version(),
+        "packet_bytes": 1500,
         "engine": "by hand",
         "warmup": 1.0,
     }
