@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
+NOTICEABLE = 1.05
+"""Factor of the queueing delay above which a sentence states what fairness costs (chosen)."""
 LINUX_UNITS = "linux counts packets in the queue times RTT / base RTT, so its numbers are larger"
 """Why alpha and beta of Linux are larger than those of other systems."""
 
@@ -297,6 +299,8 @@ def show(model: Model, result: Recommendation) -> None:
         f"{wanted}95 % interval {low:.3f} to {high:.3f} over "
         f"{document['packets']['runs']} runs."
     )
+    if cost := delay_cost(result):
+        out.print(cost)
     show_caveats(document)
     show_further(result)
     show_settings(result)
@@ -307,6 +311,17 @@ def show(model: Model, result: Recommendation) -> None:
         out.print(f"Goal reached{within}.")
     else:
         out.print(f"Goal not reached: {result.reason}.", style="bold")
+
+
+def delay_cost(result: Recommendation) -> str:
+    """A sentence on the queueing delay that the setting adds; empty if it adds less than 5 %."""
+    delays = [
+        1e3 * run.packets.means()["queueing_delay_s"] for run in (result.before, result.after)
+    ]
+    if delays[1] < NOTICEABLE * delays[0]:
+        return ""
+    added = delays[1] - delays[0]
+    return f"It adds {added:.3g} ms of queueing delay; --pareto shows the trade-off with fairness."
 
 
 def competitor(result: Recommendation) -> str:
