@@ -20,7 +20,6 @@ from docutils import nodes
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from up_to_date import is_up_to_date
 
 import vegasfluid as vf
 from vegasfluid import sweep, tuning
@@ -180,18 +179,8 @@ PLOTS = {
 
 def draw(app: Sphinx) -> None:
     """Draw the plots into the site's folder if they are missing or older than the code."""
-    folder = Path(app.srcdir) / FOLDER
-    files = [
-        folder / f"{name}-{background}.svg"
-        for name in PLOTS
-        for background in light_and_dark.BACKGROUNDS
-    ]
-    if is_up_to_date(files, Path(__file__), Path(light_and_dark.__file__)):
-        return
-    folder.mkdir(exist_ok=True)
     logging.getLogger("jax").setLevel(logging.WARNING)  # Sphinx would print JAX's INFO messages
-    for name, plot in PLOTS.items():
-        light_and_dark.draw(plot, folder, name)
+    light_and_dark.draw_outdated(PLOTS, Path(app.srcdir) / FOLDER, Path(__file__))
 
 
 class Gallery(SphinxDirective):

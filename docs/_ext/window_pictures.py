@@ -9,7 +9,6 @@ from typing import Any
 import light_and_dark
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
-from up_to_date import is_up_to_date
 
 import vegasfluid as vf
 from vegasfluid.congestion import congestion_controls
@@ -64,18 +63,9 @@ def drawn(kind: type[Any]) -> Figure:
 
 def draw(app: Sphinx) -> None:
     """Draw the pictures of all congestion controls if they are missing or older than the code."""
-    folder = Path(app.srcdir) / FOLDER
     kinds = [kind for kind in congestion_controls().values() if has_picture(kind)]
-    files = [
-        folder / f"window_{kind.name}-{background}.svg"
-        for kind in kinds
-        for background in light_and_dark.BACKGROUNDS
-    ]
-    if is_up_to_date(files, Path(__file__), Path(light_and_dark.__file__)):
-        return
-    folder.mkdir(exist_ok=True)
-    for kind in kinds:
-        light_and_dark.draw(partial(drawn, kind), folder, f"window_{kind.name}")
+    plots = {f"window_{kind.name}": partial(drawn, kind) for kind in kinds}
+    light_and_dark.draw_outdated(plots, Path(app.srcdir) / FOLDER, Path(__file__))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

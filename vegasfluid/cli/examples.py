@@ -63,7 +63,8 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "simulate": (
         _example("simulate mine.toml", "One run of the fluid model."),
         _example(
-            "simulate mine.toml --engine packets --plot run.png", "One packet run, with a plot."
+            "simulate mine.toml --engine packets --plot run.png --out run.nc",
+            "One packet run, with a plot and the data.",
         ),
         _example(
             "simulate mine.toml --against packets --plot both.png", "Two engines in one plot."
