@@ -103,7 +103,7 @@ def name_of(network):
     return path.name
 
 
-def test_what_changes_the_equations_has_code_of_its_own(empty, monkeypatch):
+def test_what_changes_the_equations_has_separate_code(empty, monkeypatch):
     marking = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150, ecn=True))
     linux = Flows(3, Vegas(1, 3, dialect="linux"), 0.05)
     names = [
