@@ -33,6 +33,7 @@ from vegasfluid.tuning import (
     recommend,
     vegas_classes,
 )
+from vegasfluid.tuning.parameters import has_tunable_queue
 from vegasfluid.tuning.result import red_numbers
 from vegasfluid.version import package_version
 
@@ -177,10 +178,10 @@ def suggestions(result: Recommendation) -> list[str]:
         first = "looser constraints; --pareto shows the trade-off between fairness and delay"
     else:
         first = f"a --ratio closer to {result.after.packets.ratio:.3g}, the ratio reached"
-    if any(link.aqm.name != "red" for link in result.network.links.values()):
-        queue = ["another queue discipline in the model (aqm), such as red, which shares losses"]
-    else:
+    if has_tunable_queue(result.network):
         queue = ["--tune-queue, which also tunes RED's thresholds"] * (not result.queue_tuned)
+    else:
+        queue = ["another queue discipline in the model (aqm), such as red, which shares losses"]
     why = "vegasfluid analyse, which shows where alpha stops mattering, or --explain for the reason"
     return [first, *queue, why]
 

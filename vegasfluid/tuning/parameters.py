@@ -31,6 +31,7 @@ from vegasfluid.network import Network, require_network
 __all__ = ["DEAD_BAND", "AlphaParameter", "Parameter", "RedParameter", "alpha_parameters"]
 __all__ += [
     "dead_band",
+    "has_tunable_queue",
     "is_parameter_name",
     "largest_alpha",
     "queue_names",
@@ -281,6 +282,11 @@ class RedParameter:
 def is_parameter_name(network: Network, text: str) -> bool:
     """Whether a text names a parameter, such as `cubic.beta=0.5:0.9`, and not a flow class."""
     return text not in network.flows and ("." in text or "=" in text)
+
+
+def has_tunable_queue(network: Network) -> bool:
+    """Whether a network has what `tune_queue` tunes: one link, with RED."""
+    return len(network.links) == 1 and isinstance(network.link.aqm, Red)
 
 
 def queue_names(network: Network) -> list[str]:
