@@ -250,6 +250,7 @@ def test_only_red_is_suggested_for_tuning(aqm, tuned, suggested):
         (0.0580, 0.0645, "It adds 6.5 ms of queueing delay;"),
         (0.4847, 0.5059, ""),
         (0.05, 0.02, ""),
+        (0.0, 0.0, ""),
     ],
 )
 def test_a_setting_that_adds_delay_is_said_to(before, after, said):

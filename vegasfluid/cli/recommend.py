@@ -319,10 +319,12 @@ def delay_cost(result: Recommendation) -> str:
     delays = [
         1e3 * run.packets.means()["queueing_delay_s"] for run in (result.before, result.after)
     ]
-    if delays[1] < NOTICEABLE * delays[0]:
+    if delays[1] <= NOTICEABLE * delays[0]:
         return ""
     added = delays[1] - delays[0]
-    return f"It adds {added:.3g} ms of queueing delay; --pareto shows the trade-off with fairness."
+    ranges = isinstance(result, RobustRecommendation)  # --pareto is for models without ranges
+    more = "" if ranges else "; --pareto shows the trade-off with fairness"
+    return f"It adds {added:.3g} ms of queueing delay{more}."
 
 
 def competitor(result: Recommendation) -> str:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from vegasfluid.observe import Measurement, NetworkEstimate, time_grid
 from vegasfluid.observe.time_grid import binned_rates
 from vegasfluid.plot.style import FAINT, control_colours, styled
+from vegasfluid.quantities import mbps
 
 __all__ = ["measured_and_modelled"]
 
@@ -44,7 +45,7 @@ def measured_and_modelled(
     grid = time_grid(measurement)
     time = grid.time - grid.time[0]
     names = [str(name) for name in run["flow_class"].values]
-    megabits = 8e-6 * run.attrs["packet_bytes"]
+    megabits = 1 / mbps(1.0, run.attrs["packet_bytes"])
     for each, colour in zip(found.classes, colours, strict=True):
         flows = list(each.flows)
         delivered = megabits * grid.delivered[flows]

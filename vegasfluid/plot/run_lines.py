@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from vegasfluid.plot.style import colour, control_colours
+from vegasfluid.quantities import mbps
 
 __all__ = ["draw_distribution", "draw_drops", "draw_goodput", "draw_queue", "draw_rtt"]
 __all__ += ["draw_windows"]
@@ -99,7 +100,7 @@ def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str, *, in_mega
         suffix: end of names in the legend.
         in_megabits: whether in Mbit/s; else in packets/s.
     """
-    unit = 8e-6 * run.attrs["packet_bytes"] if in_megabits else 1.0
+    unit = 1 / mbps(1.0, run.attrs["packet_bytes"]) if in_megabits else 1.0
     run, colours = without_short_intervals(run), class_colours(run)
     times = run["time"].values
     middles = (times[1:] + times[:-1]) / 2
