@@ -40,7 +40,8 @@ LINES = 5
 """Lines of the JSON document with the address."""
 BUFFER = "[data-path='bottleneck.buffer_packets']"
 ALPHA = "[data-path='flows.vegas.law.alpha_packets']"
-ACCURATE = "#outcome:not(.stale)[data-accurate=true]"
+QUICK = "#outcome:not([aria-busy])[data-accurate=false]"
+ACCURATE = "#outcome:not(.stale, [aria-busy])[data-accurate=true]"
 
 
 def commands() -> list[list[str]]:
@@ -93,7 +94,7 @@ def explored(page: Any, url: str, step: Callable[[str], None]) -> None:
     page.wait_for_selector("#plane:not([aria-busy])")
     step("explore.plane")
     page.fill(BUFFER, "300")
-    page.wait_for_selector("#outcome[data-accurate=false]")
+    page.wait_for_selector(QUICK)
     page.wait_for_selector(ACCURATE)
     expect("buffer_packets = 300" in page.input_value("#text"), "the buffer is not 300")
     step("explore.buffer")
@@ -103,7 +104,7 @@ def explored(page: Any, url: str, step: Callable[[str], None]) -> None:
     page.mouse.down()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.2 * box["height"], steps=10)
     page.mouse.up()
-    page.wait_for_selector("#outcome[data-accurate=false]")
+    page.wait_for_selector(QUICK)
     page.wait_for_selector(ACCURATE)
     expect(page.input_value(ALPHA) != alpha, "dragging has not moved the point")
     step("explore.drag")

@@ -52,13 +52,26 @@ def page(browser: Any, client: Client) -> Iterator[Any]:
 
 def displayed_ratio(page: Any) -> float:
     """The ratio on the page once it is accurate."""
-    page.wait_for_selector("#outcome:not(.stale)[data-accurate=true]")
+    page.wait_for_selector("#outcome:not(.stale, [aria-busy])[data-accurate=true]")
     return float(page.get_attribute("#outcome", "data-ratio"))
 
 
 def wait_for_move(page: Any) -> None:
     """Wait until a move was answered, whose run is a quick one at first."""
-    page.wait_for_selector("#outcome[data-accurate=false]")
+    page.wait_for_selector("#outcome:not([aria-busy])[data-accurate=false]")
+
+
+MOVED = """() => {
+    const moved = new KeyboardEvent("keydown", {key: "ArrowRight"});
+    document.getElementById("plane").dispatchEvent(moved);
+    return document.getElementById("outcome").ariaBusy;
+}"""
+EDITED = """selector => {
+    const field = document.querySelector(selector);
+    field.value = "11";
+    field.dispatchEvent(new Event("input", {bubbles: true}));
+    return document.getElementById("outcome").ariaBusy;
+}"""
 
 
 def numbers(page: Any) -> tuple[float, float]:
@@ -108,6 +121,15 @@ def test_clicking_and_dragging_on_the_plane_sets_the_point(page):
     dragged = numbers(page)
     assert dragged[0] < clicked[0]
     assert dragged[1] < clicked[1]
+
+
+def test_from_a_move_on_the_result_is_marked_as_that_of_other_numbers(page):
+    for change in (MOVED, EDITED):
+        assert page.get_attribute("#outcome", "aria-busy") is None
+        assert page.evaluate(change, CAPACITY) == "true"
+        before = page.get_attribute("#outcome", "data-ratio")
+        displayed_ratio(page)
+        assert page.get_attribute("#outcome", "data-ratio") != before
 
 
 def test_the_plane_has_the_colour_of_the_class_that_gets_more(page):

@@ -6,21 +6,22 @@ import { METRICS, controlColours } from "./colours.js";
 import { NetworkForm, valueAt, withValue } from "./form.js";
 import { Jobs, intervalText } from "./jobs.js";
 import { Grid, PlaneView } from "./plane.js";
-import { showFailure, showResult } from "./result.js";
+import { markAsOld, showFailure, showResult } from "./result.js";
 import { readLink, writeLink } from "./link.js";
+import { Runs } from "./runs.js";
 import { axis, firstAxes, isPair, numberOf, planeKey, snapped, state, valueOf } from "./state.js";
 import { milliseconds, nameInWords, percent, short } from "./words.js";
 
 const COUNT = 17; // values along each axis of the plane
 const FEW = 9; // the same where other values may need other compiled programs
 const TYPING_PAUSE = 250; // after the last key in a field before it is read, ms
-const MOVING_PAUSE = 400; // after the last move before the accurate run, ms
 const MOST_MARKS = 40; // points that packets have confirmed
 const KEPT = 6; // planes that are kept
 
 const page = (id) => document.getElementById(id);
 const planes = new Map();
-let form, view, timer, planeRequest, accurateRequest, sending = false, waiting = null;
+const runs = new Runs(take);
+let form, view, planeRequest;
 
 function move(x, y) {
   x = snapped(state.x, x);
@@ -32,42 +33,7 @@ function move(x, y) {
   if (view.point && view.point[0] === x && view.point[1] === y) return;
   view.point = [x, y];
   view.draw();
-  request({ [state.x.name]: x, [state.y.name]: y });
-}
-
-// Runs: one at a time, the latest wishes next, and an accurate one when nothing moves any more
-
-function request(numbers = null) {
-  clearTimeout(timer);
-  accurateRequest?.abort();
-  waiting = { numbers, model: state.model };
-  if (!sending) send();
-}
-
-async function send() {
-  sending = true;
-  while (waiting) {
-    const { numbers, model } = waiting;
-    waiting = null;
-    try {
-      take(await ask("run", { document: model, set: numbers, tuned: state.tuned }), model);
-    } catch (error) {
-      showFailure([{ path: "", message: error.message }]);
-    }
-  }
-  sending = false;
-  timer = setTimeout(refine, MOVING_PAUSE);
-}
-
-async function refine() {
-  accurateRequest = new AbortController();
-  const model = state.model;
-  try {
-    const found = await ask("run", { document: model, tuned: state.tuned, accurate: true }, accurateRequest.signal);
-    if (model === state.model && !sending) take(found, model);
-  } catch (error) {
-    if (error.name !== "AbortError") showFailure([{ path: "", message: error.message }]);
-  }
+  runs.request({ [state.x.name]: x, [state.y.name]: y });
 }
 
 function take(found, asked) {
@@ -76,7 +42,7 @@ function take(found, asked) {
     showFailure(state.draft ? found.errors : form.showErrors(found.errors).map((message) => ({ path: "", message })));
     return;
   }
-  if (!waiting) {
+  if (!runs.waiting) {
     if (JSON.stringify(found.document) !== JSON.stringify(state.model)) {
       state.model = found.document;
       view.show({ point: [valueOf(state.x.name), valueOf(state.y.name)] });
@@ -219,7 +185,7 @@ function open(found, wanted = {}) {
   showErrors([]);
   showChoices();
   showPlane();
-  request();
+  runs.request();
 }
 
 function showErrors(errors) {
@@ -227,6 +193,7 @@ function showErrors(errors) {
   list.hidden = rest.length === 0;
   list.replaceChildren(...rest.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   page("outcome").classList.toggle("stale", errors.length > 0);
+  page("outcome").removeAttribute("aria-busy");
 }
 
 let typing, reading = 0;
@@ -247,6 +214,7 @@ async function read(body, wanted) {
 function edited(model) {
   form.document = model;
   state.draft = true;
+  markAsOld();
   clearTimeout(typing);
   typing = setTimeout(() => read({ document: model }, { keep: true }), TYPING_PAUSE);
 }
@@ -338,7 +306,7 @@ function use({ tuned, alpha, beta, ratio, interval }) {
   showChoices();
   showPlane();
   mark({ x: view.point[0], y: view.point[1], key: planeKey(), ratio, interval });
-  request();
+  runs.request();
 }
 
 /** A command that writes this model to a file and simulates it. */
@@ -359,7 +327,7 @@ function listen() {
   page("tuned").addEventListener("change", (event) => {
     state.tuned = event.target.value;
     showPlane();
-    request();
+    runs.request();
   });
   page("models").addEventListener("change", (event) => read({ model: event.target.value }));
   page("keep").addEventListener("click", () => state.run && compare());

@@ -13,6 +13,12 @@ export function showFailure(errors) {
   const texts = errors.map((error) => error.message).filter(Boolean);
   Object.assign(page("failure"), { textContent: texts.join(" "), hidden: texts.length === 0 });
   page("outcome").classList.add("stale");
+  page("outcome").removeAttribute("aria-busy");
+}
+
+/** The result that is shown is that of other numbers: one of the numbers in the form will follow. */
+export function markAsOld() {
+  page("outcome").ariaBusy = "true";
 }
 
 function precisionOf({ saved, accurate }) {
@@ -25,6 +31,7 @@ export function showResult(run) {
   page("failure").hidden = true;
   const outcome = page("outcome");
   outcome.classList.remove("stale");
+  outcome.removeAttribute("aria-busy");
   Object.assign(outcome.dataset, { ratio: run.ratio, accurate: run.accurate });
   page("ratio").textContent = run.ratio === null ? "–" : short(run.ratio);
   page("ratio-name").textContent = run.ratio === null ? "one class: no ratio" : `goodput of a ${run.tuned} flow / another flow`;
