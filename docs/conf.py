@@ -56,6 +56,7 @@ mathjax3_config = {
 
 # The API, from docstrings (Google style) and annotations.
 autodoc_member_order = "bysource"
+add_module_names = False  # a page is of one module
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True

@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["parallel_map", "processors"]
+__all__ = ["parallel_map", "processors", "workers_limited"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_limits: list[int] = []
+"""Limits of the present contexts `workers_limited`, the outermost first."""
+
+
 def processors() -> int:
-    """Number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Number of processors that this process may use, at most the present limit."""
+    affine = getattr(os, "sched_getaffinity", None)
+    return min([len(affine(0)) if affine else os.cpu_count() or 1, *_limits])
+
+
+@contextmanager
+def workers_limited(count: int) -> Iterator[None]:
+    """Context in which this process uses at most `count` processors, in all its threads.
+
+    >>> with workers_limited(1):
+    ...     processors()
+    1
+    """
+    _limits.append(count)
+    try:
+        yield
+    finally:
+        _limits.remove(count)
 
 
 def parallel_map(

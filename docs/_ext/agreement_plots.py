@@ -22,7 +22,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from benchmarks.ns2_rows import NS2Row, ns2_rows
-from vegasfluid.plot.style import colour, styled
+from vegasfluid.plot.style import FAINT, colour, styled
 
 __all__ = ["PLOTS", "plot", "setup"]
 
@@ -53,7 +53,7 @@ def ns2(figures: Figures) -> Figure:
         for gentle, fill in ((False, "full"), (True, "none")):
             label = "ns-2, no overshoot" if gentle else "ns-2"
             points = [(row.alpha, row.ratio) for row in rows if row.gentle_start is gentle]
-            style = {"color": colour(3), "fillstyle": fill, "ms": 6, "label": label}
+            style = {"color": colour(3), "fillstyle": fill, "ms": 7, "label": label}
             above.plot(*columns(points), "o", **style)
         for engine, number, marker in (("packets", 0, "x"), ("fluid", 1, "+")):
             pairs = differences(figures, engine, rows)
@@ -61,11 +61,11 @@ def ns2(figures: Figures) -> Figure:
             above.plot(*columns(points), marker, color=colour(number), label=engine)
             points = [(row.alpha, 100 * e) for row, e in pairs if row.ratio >= SMALLEST_RATIO]
             below.plot(*columns(points), marker, color=colour(number))
-        above.set(title=f"network {network}", xscale="log", yscale="log")
+        above.set(title=f"network {network}", ylim=(0, 2))
         below.set(xlabel="alpha, packets", ylim=(-15, 15))
         below.axhspan(-10, 10, color=colour(3), alpha=0.08, lw=0)
         for axes in (above, below):
-            axes.grid(True)
+            axes.grid(True, alpha=FAINT)
     panels[0, 0].set_ylabel("goodput, Vegas / Reno")
     panels[1, 0].set_ylabel("difference to ns-2, %")
     panels[0, 0].legend()
@@ -116,7 +116,7 @@ def linux(figures: Figures) -> Figure:
     jitter.set(title="one flow with jitter", ylabel="goodput, Mbit/s")
     for axes in (competing, alone, jitter):
         axes.set_ylim(bottom=0)
-        axes.grid(True)
+        axes.grid(True, alpha=FAINT)
         axes.legend()
     return figure
 
@@ -181,7 +181,7 @@ def formulas(figures: Figures) -> Figure:
         xlabel="relative difference to the closed form",
         ylabel="rows with at most this difference, %",
     )
-    axes.grid(True)
+    axes.grid(True, alpha=FAINT)
     axes.legend()
     return figure
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -144,7 +145,11 @@ def page_of(module: ModuleType, documented: dict[int, str]) -> str:
         else:
             documented[id(item)] = f"{name}.{public}"
             own.append(public)
-    parts = [f"# `{name}`", f"```{{py:module}} {name}\n```", inspect.getdoc(module) or ""]
+    parts = [
+        f"# `{breakable(name)}`",
+        f"```{{py:module}} {name}\n```",
+        inspect.getdoc(module) or "",
+    ]
     for public in own:
         item = getattr(module, public)
         if public in NAMES:
@@ -155,6 +160,14 @@ def page_of(module: ModuleType, documented: dict[int, str]) -> str:
     if others:
         parts += ["## Documented on other pages", "\n".join(others)]
     return "\n\n".join(parts) + "\n"
+
+
+def breakable(name: str) -> str:
+    """A dotted name with places at which a narrow page breaks it: after its dots and underscores.
+
+    These are Unicode's zero-width spaces, which take no room.
+    """
+    return re.sub(r"([._])", "\\1\u200b", name)
 
 
 def has_docstring(item: Any) -> bool:
@@ -208,7 +221,13 @@ def write(app: Sphinx) -> None:
             path.write_text(text)
 
 
+def without_text(app: Sphinx, kind: str, name: str, item: Any, skip: bool, options: Any) -> bool:
+    """Whether a member is left out: fields of named tuples, which the parameters describe."""
+    return skip or (inspect.getdoc(item) or "").startswith("Alias for field number")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the writing of the pages with Sphinx; pages may be read in parallel."""
     app.connect("builder-inited", write)
+    app.connect("autodoc-skip-member", without_text)
     return {"parallel_read_safe": True}

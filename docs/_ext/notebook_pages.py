@@ -1,4 +1,4 @@
-"""Executed notebooks: their list, and their widgets as they were after the notebook had run.
+"""Executed notebooks: a card for each, and their widgets as they were after the notebook had run.
 
 Jupyter's widgets need a kernel and scripts from another host. A page has neither, so each widget is
 replaced by its contents: a control by its label and value, a picture by itself, an output widget by
@@ -7,8 +7,10 @@ its outputs. In `jupyter lab` the widgets work.
 
 from __future__ import annotations
 
+import base64
 import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,12 @@ __all__ = ["setup", "still"]
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATES = "application/vnd.jupyter.widget-state+json"
+PICTURES = "_pictures"
+"""Folder of the pictures on the cards, below that of the pages."""
+ANSWER_LINES = 2
+"""Printed lines of an answer on a card."""
+COLUMN = "   "
+"""Spaces between the columns of a printed table, which does not fit on a card."""
 Models = dict[str, dict[str, Any]]
 
 
@@ -101,14 +109,70 @@ def on_source_read(app: Sphinx, document: str, source: list[str]) -> None:
         source[0] = json.dumps(still(json.loads(source[0])))
 
 
+def answer(cells: list[dict[str, Any]]) -> str:
+    """The first lines of a notebook's answer: what it prints there, otherwise its paragraph.
+
+    Args:
+        cells: cells of the notebook as JSON, the last heading of which is `## The answer`.
+    """
+    begin = max(n for n, cell in enumerate(cells) if "## The answer" in "".join(cell["source"]))
+    texts = [
+        "".join(cell["source"]).removeprefix("## The answer").strip()
+        for cell in cells[begin:]
+        if cell["cell_type"] == "markdown"
+    ]
+    printed = "".join(
+        "".join(output.get("text", ""))
+        for cell in cells[begin:]
+        for output in cell.get("outputs", [])
+    )
+    lines = re.sub(r",\n\s*", ", ", printed).splitlines()[:ANSWER_LINES]
+    if lines and not any(COLUMN in line for line in lines):
+        return "\\\n".join(lines)
+    return next(text for text in texts if text).partition("\n\n")[0]
+
+
+def card(path: Path, pictures: Path) -> str:
+    """A card of an executed notebook as Markdown: picture, question, answer, and a download.
+
+    The notebook's last picture is written into the folder `pictures`.
+    """
+    cells = still(json.loads(path.read_text()))["cells"]
+    found = [
+        output["data"]["image/png"]
+        for cell in cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+    (pictures / f"{path.stem}.png").write_bytes(base64.b64decode(found[-1]))
+    question = next(text for text in map(title, cells) if text)
+    return (
+        f":::{{grid-item-card}}\n:img-top: {pictures.name}/{path.stem}.png\n\n"
+        f"**[{question}](notebooks/{path.name})**\n^^^\n{answer(cells)}\n+++\n"
+        f"{{download}}`{path.name} <notebooks/{path.name}>`\n:::"
+    )
+
+
+def title(cell: dict[str, Any]) -> str:
+    """The title of a notebook if it is in this cell, otherwise an empty text."""
+    first = "".join(cell["source"]).partition("\n")[0]
+    return first.removeprefix("# ") if first.startswith("# ") else ""
+
+
 class Notebooks(SphinxDirective):
-    """Directive `notebooks`: the list of executed notebooks, or a note that there are none."""
+    """Directive `notebooks`: a card for each executed notebook, or a note that there are none."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a list of the executed notebooks, or a note that there are none."""
-        if not list(Path(self.env.srcdir, "notebooks").glob("*.ipynb")):
+        """Return the cards of the executed notebooks, or a note that there are none."""
+        files = sorted(Path(self.env.srcdir, "notebooks").glob("*.ipynb"))
+        if not files:
             return self.parse_text_to_nodes("None was executed for this build (`make notebooks`).")
-        return self.parse_text_to_nodes("```{toctree}\n:maxdepth: 1\n:glob:\n\nnotebooks/*\n```")
+        pictures = Path(self.env.srcdir, PICTURES)
+        pictures.mkdir(exist_ok=True)
+        cards = "\n".join(card(path, pictures) for path in files)
+        tree = "```{toctree}\n:hidden:\n:glob:\n\nnotebooks/*\n```"
+        grid = f"::::{{grid}} 1 2 2 2\n:gutter: 3\n:class-container: notebooks\n\n{cards}\n::::"
+        return self.parse_text_to_nodes(f"{tree}\n\n{grid}")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -55,9 +55,23 @@ def test_check_shows_the_content_of_the_file(run, small):
     lines = [line.split() for line in run("check", small)[1].splitlines()]
     assert ["reno", "2", "21.23", "reno", "bulk"] in lines  # 20 ms and 1540 bytes at 10 Mbit/s
     assert ["bottleneck", "min_thresh", "20", "packets"] in lines
-    assert ["max_drop", "0.1"] in lines
-    assert ["gentle", "false"] in lines
     assert ["vegas", "alpha", "2", "packets"] in lines
+
+
+def test_parameters_at_their_defaults_are_listed_on_request(run, tmp_path):
+    """max_drop = 0.1 is the default of a `red` queue, and `gentle` is off."""
+    path = written(tmp_path, SMALL.replace("max_drop = 0.1", "max_drop = 0.1, hard_drop = true"))
+    short, full = (
+        [line.split() for line in run("check", path, *more)[1].splitlines()]
+        for more in ((), ("--all",))
+    )
+    for line in (["max_drop", "0.1"], ["gentle", "false"]):
+        assert line not in short
+        assert line in full
+    assert ["hard_drop", "true"] in short
+    hint = ["Parameters", "at", "their", "defaults", "are", "left", "out;", "--all", "lists"]
+    assert [*hint, "them."] in short
+    assert [*hint, "them."] not in full
 
 
 LINUX = SMALL.replace('dialect = "ns2"', 'dialect = "linux"')

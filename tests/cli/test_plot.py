@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib.image
 import pytest
 from matplotlib.figure import Figure
 
@@ -65,6 +66,17 @@ def test_one_quantity_of_runs(run, saved, drawn):
     assert titles["goodput"] == "goodput per flow, Mbit/s"
     assert titles["delay"] == "round-trip time, ms"
     assert len(set(titles.values())) == len(plot.RUN_METRICS)
+
+
+def test_a_picture_has_the_background_of_its_theme(run, saved, tmp_path):
+    corners = {}
+    for theme in ("light", "dark", "light"):
+        target = tmp_path / f"{theme}.png"
+        assert run("plot", str(saved[1]), "--out", str(target), "--theme", theme)[0] == 0
+        corners[theme] = matplotlib.image.imread(target)[0, 0, :3].max()
+    assert corners["light"] == 1
+    assert corners["dark"] < 0.2
+    assert_invalid_input(run("plot", str(saved[1]), "--theme", "blue"), "--theme", "'light'")
 
 
 @pytest.mark.slow

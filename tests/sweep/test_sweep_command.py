@@ -52,7 +52,14 @@ def test_it_prints_one_document_and_goes_on(model, tmp_path, capsys, without_a_c
 def test_text_tells_failed_points(model, tmp_path, capsys, without_a_cluster):
     more = ("--over", "vegas.beta_packets=4,9", "--out", tmp_path / "a.zarr")
     assert run_app(packets(model, *more)) == 0
-    assert "6 of 8 points; 2 failed" in capsys.readouterr().out
+    counts, ratios = capsys.readouterr().out.splitlines()
+    assert "6 of 8 points; 2 failed" in counts
+    mean = open_sweep(tmp_path / "a.zarr").load()["ratio"].mean("seed")
+    known = mean.values[np.isfinite(mean.values)]
+    nearest = min(known, key=lambda ratio: max(ratio, 1 / ratio))
+    alpha, beta = (float(text.split(" = ")[1].strip(".")) for text in ratios.split(", ")[-2:])
+    assert mean.sel({ALPHA: alpha, "vegas.beta_packets": beta}).item() == nearest
+    assert ratios.startswith(f"Ratios {known.min():.4g} to {known.max():.4g}; nearest to 1: ")
 
 
 def test_other_forms(model, tmp_path, without_a_cluster):

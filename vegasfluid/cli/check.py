@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from rich.table import Table
@@ -18,10 +19,11 @@ from vegasfluid.quantities import unit_of
 __all__ = ["run"]
 
 
-def run(name: str, *, as_json: bool) -> bool:
+def run(name: str, *, everything: bool, as_json: bool) -> bool:
     """Validate and explain model `name`; returns whether it is valid.
 
-    Prints text, or one JSON document; errors are printed only in JSON, otherwise raised.
+    Prints text, with the parameters at their defaults if `everything`, or one JSON document. Errors
+    are printed only in JSON, otherwise raised.
     """
     try:
         model = modelfile.read_model(name)
@@ -34,7 +36,7 @@ def run(name: str, *, as_json: bool) -> bool:
     if as_json:
         print_json(document)
     else:
-        show(model, document)
+        show(model, document, everything)
     return True
 
 
@@ -62,8 +64,11 @@ def explain(model: Model) -> dict[str, Any]:
     }
 
 
-def show(model: Model, document: dict[str, Any]) -> None:
-    """Print a model as text and tables; `document` has its explanation."""
+def show(model: Model, document: dict[str, Any], everything: bool) -> None:
+    """Print a model as text and tables.
+
+    `document` has its explanation; parameters at their defaults are shown if `everything`.
+    """
     out = console()
     out.print(model.title or "model", style="bold")
     out.print(f"{document['model']} is valid.")
@@ -74,10 +79,12 @@ def show(model: Model, document: dict[str, Any]) -> None:
         links_table(model.network),
         flows_table(model.network),
         *([hosts_table(document["hosts"])] if document["hosts"] else []),
-        parameters_table(model.network.resolved()),
+        parameters_table(model.network.resolved(), everything),
     ):
         out.print()
         out.print(rows)
+    if not everything:
+        out.print("Parameters at their defaults are left out; --all lists them.")
     if document["bandwidth_delay_packets"] is not None:
         packets = document["bandwidth_delay_packets"]
         out.print(
@@ -179,24 +186,31 @@ def flows_table(network: Network) -> Table:
     return rows
 
 
-def parameters_table(network: Network) -> Table:
-    """Table of every parameter of queues, congestion controls and sources, in internal units."""
+def parameters_table(network: Network, everything: bool) -> Table:
+    """Table of the parameters of queues, congestion controls and sources, in internal units.
+
+    Those at their defaults have a row if `everything`.
+    """
     rows = table("object", "parameter", "value", "units", texts=["parameter", "value", "units"])
     for name, link in network.links.items():
-        add_parameters(rows, name, link.aqm)
+        add_parameters(rows, name, link.aqm, everything)
     for name, flows in network.flows.items():
-        add_parameters(rows, name, flows.law)
-        add_parameters(rows, name, flows.traffic)
+        add_parameters(rows, name, flows.law, everything)
+        add_parameters(rows, name, flows.traffic, everything)
     return rows
 
 
-def add_parameters(rows: Table, owner: str, law: Any) -> None:
+def add_parameters(rows: Table, owner: str, law: Any, everything: bool) -> None:
     """Add a table row for each parameter of a congestion control, queue or source.
 
-    In internal units, under the name `owner`. Those that are left out (None) have no row.
+    In internal units, under the name `owner`. Those without a value (None) have no row, and those
+    at their defaults, such as switches that are off, only if `everything`.
     """
-    given = {name: value for name, value in law.parameters().items() if value is not None}
-    for name, value in given.items():
+    defaults = {field.name: field.default for field in fields(law)}
+    for name, value in law.parameters().items():
+        is_default = value is False or value == defaults[name]
+        if value is None or (is_default and not everything):
+            continue
         unit = unit_of(type(law), name)
         rows.add_row(owner, name, plain(value), unit.inside if unit else "")
         owner = ""

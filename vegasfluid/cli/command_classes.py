@@ -14,18 +14,32 @@ SPELLINGS = {"analyze": "analyse"}
 """Names of commands by other spellings, which help pages do not list."""
 
 
+def no_type(ctx: Any) -> None:
+    """No type of an argument on its help page: its name and text state what it is."""
+
+
 class HelpLayout:
-    """Mixin for the help page: flags show no type, and --help is in the last group."""
+    """Mixin for the help page, which is in the words of manual pages.
+
+    Flags and arguments show no type, arguments no braces, and --help is in the last group.
+    """
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Options of a command in the order of its help page, with this layout applied."""
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
+            if param.param_type_name == "argument":
+                param.display_type_rich = no_type
             if getattr(param, "is_flag", False):
                 param.metavar = ""
             if param.name == "help" and isinstance(self, TyperCommand):
                 param.rich_help_panel = opts.GENERAL
         return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Parts of the usage line: required arguments by their names alone."""
+        pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
 
 class Command(HelpLayout, TyperCommand):

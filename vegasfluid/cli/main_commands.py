@@ -15,11 +15,16 @@ __all__ = ["check", "explore", "observe", "recommend", "simulate"]
 
 
 @command("check", MAIN)
-def check(model: opts.ModelName, as_json: opts.AsJson = False, quiet: opts.Quiet = False) -> None:
+def check(
+    model: opts.ModelName,
+    everything: opts.Everything = False,
+    as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
+) -> None:
     """Validate and explain a model file without running it."""
     from vegasfluid.cli.check import run
 
-    raise typer.Exit(DONE if run(model, as_json=as_json) else BAD_INPUT)
+    raise typer.Exit(DONE if run(model, everything=everything, as_json=as_json) else BAD_INPUT)
 
 
 @command("recommend", MAIN)
@@ -42,11 +47,13 @@ def recommend(
     last: opts.Last = False,
     pareto: opts.Pareto = False,
     plot: Annotated[opts.Target, opts.picture("the result, or the Pareto front")] = None,
+    theme: opts.Theme = "light",
     force: opts.Force = False,
     runs: opts.Runs = 10,
     until: opts.RunUntil = None,
     warmup: opts.RunWarmup = None,
     seed: opts.Seed = 1,
+    workers: opts.Workers = None,
     max_memory: opts.MaxMemory = None,
     as_json: opts.AsJson = False,
     quiet: opts.Quiet = False,
@@ -55,30 +62,25 @@ def recommend(
     if last:
         from vegasfluid.cli.last_recommendation import write_last
 
-        write_last(context, out, force=force, as_json=as_json)
-        raise typer.Exit(DONE)
+        return write_last(context, out, force=force, as_json=as_json)
     from vegasfluid.cli.request import request_from_options, required_model
 
     name = required_model(model)
-    request = request_from_options(
-        goal, ratio, max_delay_ms, max_drop_share, min_utilisation, min_gain_margin
-    ) | {"tune": tune or [], "tune_queue": tune_queue, "runs": runs, "seed": seed}
-    request |= {"until": until, "warmup": warmup, "force": force}
+    limits = (max_delay_ms, max_drop_share, min_utilisation, min_gain_margin)
+    request = request_from_options(goal, ratio, *limits)
+    request |= {"tune": tune or [], "tune_queue": tune_queue, "runs": runs, "seed": seed}
+    request |= {"until": until, "warmup": warmup, "force": force, "as_json": as_json}
+    request |= {"tune_gamma": tune_gamma, "out": out, "plot": plot}
     if pareto:
         from vegasfluid.cli.pareto import run as run_front
 
-        run_front(name, tune_gamma=tune_gamma, out=out, plot=plot, as_json=as_json, **request)
-        raise typer.Exit(DONE)
+        return run_front(name, **request)
     from vegasfluid.cli.next_steps import repeated
     from vegasfluid.cli.recommend import run
 
     reached = run(
         name,
         explain_result=explain,
-        tune_gamma=tune_gamma,
-        out=out,
-        plot=plot,
-        as_json=as_json,
         command=repeated(context, leave_out=("out", "plot", "force", "explain", "as_json")),
         **request,
     )
@@ -95,6 +97,7 @@ def simulate(
     tolerance: opts.Tolerance = None,
     out: Annotated[opts.Target, opts.written("Write the trajectory (netCDF).")] = None,
     plot: Annotated[opts.Target, opts.picture("the trajectory")] = None,
+    theme: opts.Theme = "light",
     force: opts.Force = False,
     until: opts.RunUntil = None,
     warmup: opts.RunWarmup = None,
@@ -152,6 +155,7 @@ def observe(
         opts.Target, opts.written("Write the estimated model, with ranges (TOML).")
     ] = None,
     plot: Annotated[opts.Target, opts.picture("measurement and model")] = None,
+    theme: opts.Theme = "light",
     force: opts.Force = False,
     seed: opts.Seed = 1,
     before: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from vegasfluid.cli import options as opts
+from vegasfluid.cli import sweep_options as grid
 from vegasfluid.cli.application import MORE, command
 from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH
 
@@ -63,24 +64,25 @@ def crosscheck(
 @command("sweep", MORE)
 def sweep(
     model: opts.ModelName,
-    over: opts.Over,
+    over: grid.Over,
     engine: opts.Engine = "fluid",
-    seeds: opts.Seeds = 1,
-    until: opts.Until = None,
-    warmup: opts.Warmup = None,
+    seeds: grid.Seeds = 1,
+    until: grid.Until = None,
+    warmup: grid.Warmup = None,
     tune: opts.TuneOne = None,
-    chunk: opts.Chunk = None,
-    fine: opts.Fine = False,
-    workers: opts.Workers = None,
-    scheduler: opts.Scheduler = None,
-    multi_host: opts.MultiHost = False,
-    dry_run: opts.DryRun = False,
-    yes: opts.Yes = False,
+    chunk: grid.Chunk = None,
+    fine: grid.Fine = False,
+    workers: grid.Processes = None,
+    scheduler: grid.Scheduler = None,
+    multi_host: grid.MultiHost = False,
+    dry_run: grid.DryRun = False,
+    yes: grid.Yes = False,
     out: Annotated[opts.Target, opts.written("Zarr store for the results.")] = None,
-    to: opts.ToFormat = None,
+    to: grid.ToFormat = None,
     plot: Annotated[opts.Target, opts.picture("a map of --metric")] = None,
-    metric: opts.Metric = "ratio",
+    metric: grid.Metric = "ratio",
     plot_over: opts.PlotOver = None,
+    theme: opts.Theme = "light",
     force: opts.Force = False,
     seed: opts.Seed = 1,
     max_memory: opts.MaxMemory = None,
@@ -116,6 +118,7 @@ def analyse(
     ratio: opts.OptionalRatio = None,
     latex: opts.Latex = False,
     plot: Annotated[opts.Target, opts.picture("the stability charts")] = None,
+    theme: opts.Theme = "light",
     certificate: opts.Certificate = None,
     force: opts.Force = False,
     as_json: opts.AsJson = False,
@@ -145,6 +148,7 @@ def plot(
     ] = None,
     metric: opts.SweepMetric = None,
     plot_over: opts.PlotOver = None,
+    theme: opts.Theme = "light",
     force: opts.Force = False,
     as_json: opts.AsJson = False,
     quiet: opts.Quiet = False,

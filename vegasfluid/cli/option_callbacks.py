@@ -6,8 +6,9 @@ import typer
 
 from vegasfluid.cli.output import quiet
 from vegasfluid.memory import checked_limit, memory_limited
+from vegasfluid.parallel import workers_limited
 
-__all__ = ["be_quiet", "limit_memory", "seed_in_range"]
+__all__ = ["be_quiet", "limit_memory", "limit_workers", "seed_in_range", "use_theme"]
 
 LARGEST_SEED = 2**32 - 1
 """Largest seed that NumPy and the packet simulator accept: 32 bits."""
@@ -29,6 +30,25 @@ def limit_memory(context: typer.Context, gib: float | None) -> float | None:
         limit = checked_limit(str(context.info_name), "--max-memory", gib)
         context.with_resource(memory_limited(limit))
     return gib
+
+
+def limit_workers(context: typer.Context, count: int | None) -> int | None:
+    """Use at most `count` processors until the command ends, and return `count`.
+
+    None: the number of processors stays.
+    """
+    if count is not None:
+        context.with_resource(workers_limited(count))
+    return count
+
+
+def use_theme(context: typer.Context, name: str) -> str:
+    """Draw light or dark pictures until the command ends, and return the theme's name."""
+    if name == "dark":
+        from vegasfluid.plot import theme
+
+        context.with_resource(theme(name))
+    return name
 
 
 def be_quiet(context: typer.Context, given: bool) -> bool:

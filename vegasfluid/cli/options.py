@@ -8,7 +8,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vegasfluid.cli import completion
-from vegasfluid.cli.option_callbacks import be_quiet, limit_memory, seed_in_range
+from vegasfluid.cli.option_callbacks import (
+    be_quiet,
+    limit_memory,
+    limit_workers,
+    seed_in_range,
+    use_theme,
+)
 
 __all__ = [
     "Against",
@@ -17,13 +23,11 @@ __all__ = [
     "BundledName",
     "Certificate",
     "CertifiedModel",
-    "Chunk",
     "ClearCaches",
-    "DryRun",
     "Engine",
     "EngineName",
+    "Everything",
     "Explain",
-    "Fine",
     "Force",
     "Goal",
     "Kernel",
@@ -34,16 +38,13 @@ __all__ = [
     "MaxDropShare",
     "MaxMemory",
     "MeasuredFiles",
-    "Metric",
     "MinGainMargin",
     "MinUtilisation",
     "ModelCopy",
     "ModelName",
     "ModelOrLast",
-    "MultiHost",
     "NewModel",
     "NoBrowser",
-    "Over",
     "Pareto",
     "PlotOver",
     "Port",
@@ -56,34 +57,30 @@ __all__ = [
     "RunWarmup",
     "Runs",
     "SavedFiles",
-    "Scheduler",
     "Seed",
-    "Seeds",
     "SweepMetric",
     "System",
     "SystemName",
     "Target",
-    "ToFormat",
+    "Theme",
     "Tolerance",
     "Tune",
     "TuneGamma",
     "TuneOne",
     "TuneQueue",
-    "Until",
     "Version",
-    "Warmup",
     "With",
     "Workers",
-    "Yes",
     "picture",
     "written",
 ]
 
 TUNED, GOAL = "Parameters to tune", "Goal and constraints"
-SIMULATORS, ASSUMED, GRID, WORK = "Simulators", "Model assumptions", "Grid", "Computation"
+SIMULATORS, ASSUMED = "Simulators", "Model assumptions"
 RESULTS, GENERAL, COMPARED = "Results", "General", "Before and after a change"
 """Groups of options on the help pages."""
 
+ThemeName = Literal["light", "dark"]
 EngineName = Literal["fluid", "density", "packets"]
 ProcessName = Literal["iid", "periodic", "meanfield"]
 SystemName = Literal["linux", "freebsd", "netns", "ns2", "ns3"]
@@ -123,22 +120,13 @@ BundledName = Annotated[
 ]
 SavedFiles = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", help="Trajectories (.nc), or the store of a sweep (.zarr)."),
+    typer.Argument(metavar="FILE", help="Trajectories (.nc), or the store of a sweep (.zarr)."),
 ]
 MeasuredFiles = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="FILE...", help="Measurements: ss, iperf3, tc, captures."),
+    typer.Argument(metavar="FILE", help="Measurements: ss, iperf3, tc, captures."),
 ]
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Certificate (JSON).")]
-Over = Annotated[
-    list[str],
-    option(
-        panel=GRID,
-        metavar="NAME=SPEC",
-        help="Parameter and values: vegas.alpha_packets=1:400:40, 1:400:40:log, or 1,2,4.",
-    ),
-]
-
 # General
 
 Version = Annotated[bool, typer.Option("--version", help="Print the version.")]
@@ -162,6 +150,16 @@ MaxMemory = Annotated[
         metavar="GIB",
         help="Memory that all runs may use together, GiB; by default half of the machine's.",
         callback=limit_memory,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    option(
+        panel=GENERAL,
+        metavar="N",
+        min=1,
+        help="Runs in parallel. Default: one for each processor.",
+        callback=limit_workers,
     ),
 ]
 Seed = Annotated[
@@ -315,42 +313,13 @@ RunWarmup = Annotated[
     ),
 ]
 
-# Sweeps
+# Files and pictures
 
-Seeds = Annotated[int, option(panel=GRID, metavar="N", help="Packet runs per point.", min=1)]
-Until = Annotated[float | None, option(panel=GRID, metavar="S", help="Simulated time, s.")]
-Warmup = Annotated[
-    float | None, option(panel=GRID, metavar="S", help="Warm-up excluded from averages, s.")
-]
-Chunk = Annotated[
-    int | None, option(panel=WORK, metavar="N", help="Runs computed and saved together.", min=1)
-]
-Fine = Annotated[
-    bool,
-    option(
-        "--fine", panel=WORK, help="Fluid: use the short time steps of simulate for all points."
-    ),
-]
-Workers = Annotated[
-    int | None, option(panel=WORK, metavar="N", help="Worker processes for packet runs.", min=1)
-]
-Scheduler = Annotated[
-    str | None, option(panel=WORK, metavar="ADDRESS", help="Dask scheduler for packet runs.")
-]
-MultiHost = Annotated[
-    bool, option("--multi-host", panel=WORK, help="This is one process of a multi-host JAX job.")
-]
-DryRun = Annotated[
-    bool, option("--dry-run", panel=WORK, help="Estimate runs, time, memory and disk; run nothing.")
-]
-Yes = Annotated[bool, option("--yes", panel=WORK, help="Allow more than 10 million points.")]
-ToFormat = Annotated[Path | None, written("Also write netCDF (.nc) or a table (.csv).")]
 ModelCopy = Annotated[Path | None, written("Copy the model to a new file.")]
 NewModel = Annotated[Path | None, written("The model file. Default: network.toml.")]
 Force = Annotated[
     bool, option("--force", panel=RESULTS, help="Replace files that vegasfluid did not write.")
 ]
-Metric = Annotated[str, option(panel=RESULTS, metavar="NAME", help="Metric to plot.")]
 SweepMetric = Annotated[
     str | None,
     option(
@@ -359,6 +328,10 @@ SweepMetric = Annotated[
         metavar="NAME",
         help="Metric of a sweep (default: ratio), or of a run.",
     ),
+]
+Theme = Annotated[
+    ThemeName,
+    option(panel=RESULTS, help="Background of pictures.", callback=use_theme),
 ]
 PlotOver = Annotated[
     list[str] | None,
@@ -376,6 +349,9 @@ Pareto = Annotated[
     option(
         "--pareto", panel=RESULTS, help="Compute the Pareto front of fairness and queueing delay."
     ),
+]
+Everything = Annotated[
+    bool, option("--all", panel=RESULTS, help="List parameters at their defaults, too.")
 ]
 Latex = Annotated[bool, option("--latex", panel=RESULTS, help="Print the formulas as LaTeX.")]
 Certificate = Annotated[Path | None, written("Write the proof of the fair alpha (JSON).")]

@@ -8,11 +8,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from vegasfluid import modelfile
 from vegasfluid.cli.next_steps import show_written
-from vegasfluid.cli.output import console, print_json, progress
+from vegasfluid.cli.output import console, plain, print_json, progress
 from vegasfluid.cli.sweep_progress import show_progress
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported, Words
@@ -21,6 +23,9 @@ from vegasfluid.sweep import run as run_sweep
 from vegasfluid.sweep.axis_spec import numbers_from, size_from
 from vegasfluid.sweep.cost_estimate import Estimate, estimate
 from vegasfluid.sweep.file_formats import ENDINGS, save
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["Outputs", "run"]
 
@@ -184,7 +189,7 @@ def write_outputs(outputs: Outputs) -> None:
 
 
 def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
-    """Print how many points of the sweep in `out` are computed and failed, and the time (s)."""
+    """Print how many points of the sweep in `out` are computed and failed, the time (s), ratios."""
     done = status.done - status.failed
     if as_json:
         summary = {"out": str(out), "points": status.points, "done": done}
@@ -194,6 +199,25 @@ def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
     if status.failed:
         line += f"; {status.failed} failed (the variable `reason` states why)"
     console().print(f"{line}; computed in {seconds:.1f} s.", soft_wrap=True)
+    if found := ratios(open_sweep(out)):
+        console().print(found, soft_wrap=True)
+
+
+def ratios(data: xr.Dataset) -> str:
+    """Sentence on the ratios in a sweep, averaged over seeds: their range, and that nearest to 1.
+
+    Empty where no point has a ratio.
+    """
+    with np.errstate(all="ignore"):
+        ratio = data["ratio"].load().mean("seed")
+    known = ratio.values[ratio.values > 0]
+    if not known.size:
+        return ""
+    distance = np.abs(np.log(np.where(ratio.values > 0, ratio.values, np.nan)))
+    nearest = ratio[np.unravel_index(np.nanargmin(distance), ratio.shape)]
+    where = ", ".join(f"{dim} = {plain(nearest[dim].item())}" for dim in ratio.dims)
+    between = f"{known.min():.4g} to {known.max():.4g}"
+    return f"Ratios {between}; nearest to 1: {nearest.item():.4g} at {where}."
 
 
 def all_failed(out: Path) -> SolveFailed:

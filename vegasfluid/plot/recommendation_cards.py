@@ -25,10 +25,12 @@ ROWS = (
     ("loss ratio", "drop_share", 100.0, "{:.2g} %"),
 )
 """Rows of the table: label, key of the averages, factor, and number format."""
-TABLE = Bbox.from_bounds(0.0, 0.0, 1.0, 0.56)
+TABLE = Bbox.from_bounds(-0.18, 0.0, 1.18, 0.54)
 """Position of the table, in fractions of the axes: left, bottom, width, height."""
-VERTICAL_RANGE = (-2.9, 1.7)
+VERTICAL_RANGE = (-2.6, 1.5)
 """Limits of the vertical axis; the ratios are at 0 and 1, above the table."""
+BOTTOM = (-0.5 - VERTICAL_RANGE[0]) / (VERTICAL_RANGE[1] - VERTICAL_RANGE[0])
+"""Lower end of the vertical lines, in fractions of the axes: between the ratios and the table."""
 
 
 @styled
@@ -52,10 +54,10 @@ def card(recommendation: Recommendation, ax: Axes | None = None) -> Axes:
         low, high = evaluation.packets.interval
         ratio = evaluation.packets.ratio
         bars = [[ratio - low], [high - ratio]]
-        axes.errorbar([ratio], [row], xerr=bars, fmt="o", capsize=4, color=colour(row))
+        axes.errorbar([ratio], [row], xerr=bars, fmt="o", capsize=5, lw=2, ms=7, color=colour(row))
         axes.annotate(f"{ratio:.3f}", (ratio, row), xytext=(0, 7), textcoords="offset points",
                       ha="center", fontsize="small")  # fmt: skip
-    axes.axvline(recommendation.ratio, color="0.5", linestyle=":", linewidth=1)
+    axes.axvline(recommendation.ratio, BOTTOM, color="0.5", linestyle=":", linewidth=1)
     axes.set_yticks([0, 1], ["recommended", "before"])
     axes.set_ylim(*VERTICAL_RANGE)
     axes.set_xscale("log")
@@ -65,6 +67,8 @@ def card(recommendation: Recommendation, ax: Axes | None = None) -> Axes:
     axes.xaxis.set_minor_formatter("{x:g}" if high < 10 * low else NullFormatter())
     axes.xaxis.set_ticks_position("top")
     axes.xaxis.set_label_position("top")
+    axes.spines[["left", "right", "bottom"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
     axes.set_xlabel(
         f"goodput of a {recommendation.tuned} flow / goodput of another flow; "
         f"goal {recommendation.ratio:g}"
@@ -72,7 +76,9 @@ def card(recommendation: Recommendation, ax: Axes | None = None) -> Axes:
     axes.set_title(
         f"{recommendation.tuned} ({law.dialect}): alpha = {law.alpha:.6g}, beta = {law.beta:.6g}, "
         f"gamma = {law.gamma:.6g} packets"
-        + ("" if recommendation.reached else " (goal not reached)")
+        + ("" if recommendation.reached else " (goal not reached)"),
+        pad=14,
+        fontweight="bold",
     )
     add_table(axes, recommendation.before, recommendation.after)
     return axes
