@@ -147,9 +147,9 @@ def card(path: Path, pictures: Path) -> str:
     (pictures / f"{path.stem}.png").write_bytes(base64.b64decode(found[-1]))
     question = next(text for text in map(title, cells) if text)
     return (
-        f":::{{grid-item-card}}\n:img-top: {pictures.name}/{path.stem}.png\n\n"
-        f"**[{question}](notebooks/{path.name})**\n^^^\n{answer(cells)}\n+++\n"
-        f"{{download}}`{path.name} <notebooks/{path.name}>`\n:::"
+        f"::::{{grid-item-card}} [{question}](notebooks/{path.name})\n"
+        f":img-top: {pictures.name}/{path.stem}.png\n\n{answer(cells)}\n\n"
+        f":::{{card-footer}}\n{{download}}`{path.name} <notebooks/{path.name}>`\n:::\n::::"
     )
 
 
@@ -171,7 +171,7 @@ class Notebooks(SphinxDirective):
         pictures.mkdir(exist_ok=True)
         cards = "\n".join(card(path, pictures) for path in files)
         tree = "```{toctree}\n:hidden:\n:glob:\n\nnotebooks/*\n```"
-        grid = f"::::{{grid}} 1 2 2 2\n:gutter: 3\n:class-container: notebooks\n\n{cards}\n::::"
+        grid = f":::::{{grid}} 1 2 2 2\n:gutter: 3\n:class-container: notebooks\n\n{cards}\n:::::"
         return self.parse_text_to_nodes(f"{tree}\n\n{grid}")
 
 

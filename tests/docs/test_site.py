@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import re
@@ -200,6 +201,40 @@ def test_widgets_are_static() -> None:
     assert "vegas" in text
     assert drawn == plain == picture
     assert "widgets" not in still["metadata"]
+
+
+PRINTED = "At 10 Mbit/s,\n  alpha is 3.\nAt 20 it is 6.\nAt 40 it is 9.\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown"),
+    [
+        (PRINTED, "At 10 Mbit/s, alpha is 3.\\\nAt 20 it is 6."),
+        ("Mbit/s    alpha\n    10        3\n", "It is proportional."),
+        ("", "It is proportional."),
+    ],
+)
+def test_the_card_of_a_notebook_has_its_last_picture_and_its_answer(printed, shown, tmp_path):
+    """Two printed lines, or else the paragraph: a table does not fit on a card."""
+    pictures = [b"first", b"last"]
+    drawn = [
+        {"data": {"image/png": base64.b64encode(picture).decode()}, "output_type": "display_data"}
+        for picture in pictures
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Which alpha?\n", "\n", "Let us see."]},
+        {"cell_type": "code", "source": "draw()", "outputs": drawn},
+        {"cell_type": "markdown", "source": "## The answer"},
+        {"cell_type": "code", "source": "", "outputs": [{"text": printed}]},
+        {"cell_type": "markdown", "source": "It is proportional.\n\nNext: more."},
+    ]
+    path = tmp_path / "03_alpha.ipynb"
+    path.write_text(json.dumps({"metadata": {}, "cells": cells}))
+    text = notebook_pages.card(path, tmp_path)
+    assert (tmp_path / "03_alpha.png").read_bytes() == b"last"
+    assert "[Which alpha?](notebooks/03_alpha.ipynb)" in text
+    assert f"\n\n{shown}\n\n" in text
+    assert "{download}`03_alpha.ipynb <notebooks/03_alpha.ipynb>`" in text
 
 
 class Fetched(HTMLParser):
