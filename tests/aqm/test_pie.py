@@ -12,7 +12,7 @@ from scipy.optimize import root
 from vegasfluid import Flows, Link, Network, Pie, Reno
 from vegasfluid.analysis import equilibrium, stability
 from vegasfluid.aqm.base import ADMIT, EARLY, MARK, QueueState
-from vegasfluid.aqm.pie import PieState
+from vegasfluid.aqm.delay_control import DelayControlState
 from vegasfluid.aqm.pie.packets import update
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY
 from vegasfluid.packet.records import LINK
@@ -95,7 +95,7 @@ def test_drops_are_spaced_in_packets_and_fluid(prob: float) -> None:
     assert found.min() >= math.ceil(0.85 / prob)
     assert found.max() <= math.ceil(8.5 / prob)
     assert found.mean() == pytest.approx(exact, rel=4 / math.sqrt(500))
-    state = QueueState(100.0, PieState(prob, 0.1), 1000.0, 1000.0, 1e6)
+    state = QueueState(100.0, DelayControlState(prob, 0.1), 1000.0, 1000.0, 1e6)
     assert abs(1 / float(Pie().drop_prob(state)) - exact) < 0.51
 
 
@@ -126,7 +126,7 @@ def test_a_burst_of_150_ms_is_let_through() -> None:
 def test_safeguards(prob: float, old_delay: float, waiting: int, verdict: int) -> None:
     queue = record(Pie(), drop_prob=prob, old_delay=old_delay, count=8.5)
     assert Pie().rule.decide(queue, waiting, 0.0) == verdict
-    state = QueueState(1000 * old_delay, PieState(prob, old_delay), 1000.0, 1000.0, 1e6)
+    state = QueueState(1000 * old_delay, DelayControlState(prob, old_delay), 1000.0, 1000.0, 1e6)
     if waiting == 50:
         assert (float(Pie().drop_prob(state)) > 0.05) == (verdict == EARLY)
 
@@ -136,7 +136,7 @@ def test_marks_up_to_the_threshold() -> None:
     for prob, capable, verdict in ((0.09, 1, MARK), (0.12, 1, EARLY), (0.09, 0, EARLY)):
         queue = record(law, drop_prob=prob, old_delay=0.1, count=8.5, ect=capable)
         assert law.rule.decide(queue, 50, 0.0) == verdict
-        state = QueueState(100.0, PieState(prob, 0.1), 1000.0, 1000.0, 1e6)
+        state = QueueState(100.0, DelayControlState(prob, 0.1), 1000.0, 1000.0, 1e6)
         dropped = float(law.forced_prob(state))
         assert dropped == (0.0 if prob < 0.1 else pytest.approx(float(law.drop_prob(state))))
         assert float(Pie().forced_prob(state)) == float(law.drop_prob(state))
@@ -146,7 +146,7 @@ def test_marks_up_to_the_threshold() -> None:
 def test_the_fluid_moves_as_updates_do(prob: float) -> None:
     """A delay that has risen by 1 ms in each update: the lag's old delay is what it was before."""
     law, step = Pie(), updated(Pie(), prob, 25, 0.024) - prob
-    rate = law.derivative(QueueState(25.0, PieState(prob, 0.024), 1.0, 1000.0, 1e6))
+    rate = law.derivative(QueueState(25.0, DelayControlState(prob, 0.024), 1.0, 1000.0, 1e6))
     assert float(rate.base_prob) == pytest.approx(step / 0.015, rel=1e-9)
     assert float(rate.old_delay) == pytest.approx(0.001 / 0.015)
 

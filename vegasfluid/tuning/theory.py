@@ -29,7 +29,7 @@ from vegasfluid.analysis.equilibria.equilibrium import (
 from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, network_with_alpha
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.aqm.base import QueueDiscipline
-from vegasfluid.aqm.pie import Pie
+from vegasfluid.aqm.delay_control import DelayControl
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed
@@ -49,8 +49,9 @@ SMALLEST_ELASTICITY = 1e-3
 """With a smaller d log(ratio) / d log(alpha), alpha does not follow from the ratio."""
 RED_FIELDS = ("min_thresh", "max_thresh", "max_drop")
 """RED's numbers by which log(ratio) is differentiated."""
-PIE_FIELDS = ("target",)
-"""PIE's numbers by which log(ratio) is differentiated; its gains have no effect at equilibrium."""
+TARGET_FIELDS = ("target",)
+"""Numbers of PIE and PI2 by which log(ratio) is differentiated; their gains have no effect at
+equilibrium."""
 
 
 @dataclass(frozen=True)
@@ -288,18 +289,18 @@ def lower_queue(link: Link) -> tuple[str, float]:
 def queue_fields(aqm: QueueDiscipline) -> tuple[str, ...]:
     """Names of a queue discipline's numbers by which log(ratio) is differentiated.
 
-    None of them for a discipline other than RED and PIE, for which it is the buffer.
+    None of them for a discipline other than RED, PIE and PI2, for which it is the buffer.
     """
     if isinstance(aqm, Red):
         return RED_FIELDS
-    return PIE_FIELDS if isinstance(aqm, Pie) else ()
+    return TARGET_FIELDS if isinstance(aqm, DelayControl) else ()
 
 
 def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
     """Derivatives of log(goodput ratio) by the logarithms of alpha and the network's numbers.
 
-    By name (`alpha`, `flows`, `capacity`, `base_rtt`, RED's or PIE's numbers or `buffer`), by
-    implicit differentiation; `flows` scales every class. Empty where the equilibrium is a set.
+    By name (`alpha`, `flows`, `capacity`, `base_rtt`, numbers of the queue discipline or `buffer`),
+    by implicit differentiation; `flows` scales every class. Empty where the equilibrium is a set.
     """
     if state.upper is not None:
         return {}

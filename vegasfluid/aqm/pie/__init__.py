@@ -1,5 +1,5 @@
 """PIE: the fluid model, and the packet rule."""
 
-from vegasfluid.aqm.pie.pie import Pie, PieState
+from vegasfluid.aqm.pie.pie import Pie
 
-__all__ = ["Pie", "PieState"]
+__all__ = ["Pie"]

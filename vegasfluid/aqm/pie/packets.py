@@ -1,8 +1,7 @@
 """PIE: the packet rule, and the numbers that it shares with the fluid model.
 
 Every `t_update` the drop probability changes by alpha (delay - target) + beta (delay - old delay),
-scaled down where it is small. A rule runs only when a packet arrives, but between two arrivals a
-queue just drains, so that all updates since the last arrival are made up for exactly.
+see `delay_control`, scaled down where it is small.
 
 Drops are spaced: each packet adds the probability to a sum, no packet is dropped below a sum of
 0.85, then each with the probability, and for certain from 8.5 on.
@@ -25,6 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.aqm.base import ADMIT, EARLY, MARK, AdmissionRule
+from vegasfluid.aqm.delay_control import queueing_delay, trend
 
 __all__ = ["CERTAIN_SUM", "DECAY", "GAINS", "LARGEST_STEP", "LARGEST_STEP_FROM", "LEAST_SUM"]
 __all__ += ["LEAST_WAITING", "LONG_DELAY", "RULE", "SAFE_PROBABILITY", "TUNINGS"]
@@ -65,8 +65,7 @@ def change(queue: Any, delay: float) -> float:
         queue: record of the queue.
         delay: present queueing delay, s.
     """
-    trend = queue.alpha * (delay - queue.target) + queue.beta * (delay - queue.old_delay)
-    step = gain(queue.drop_prob) * trend
+    step = gain(queue.drop_prob) * trend(queue, delay)
     if queue.drop_prob >= LARGEST_STEP_FROM:
         step = min(step, LARGEST_STEP)
     if delay > LONG_DELAY:
@@ -81,8 +80,7 @@ def update(queue: Any, at: int) -> None:
         queue: record of the queue, changed in place.
         at: time of the update, ps.
     """
-    waiting = max(-((at - queue.free) // queue.service) - 1, 0)
-    delay = waiting * (queue.service * 1e-12)
+    delay = queueing_delay(queue, at)
     prob = min(max(queue.drop_prob + change(queue, delay), 0.0), 1.0)
     if delay == 0.0 and queue.old_delay == 0.0:
         prob -= prob * DECAY

@@ -1,13 +1,7 @@
 """PIE: the drop probability is adjusted until the queueing delay is at its target.
 
-In the fluid model the drop probability is a state. The updates every T = `t_update` are spread
-over that time, and the old delay, which the packets' rule samples T earlier, follows the delay d
-with the time constant T:
-
-    dP/dt = K(P) / T (alpha (d - target) + beta (d - d_old))        dd_old/dt = (d - d_old) / T
-
-A trend that is measured between two updates and applied until the next one is late by T on average,
-as this one is. At equilibrium the delay is the target, whatever the flows need as P.
+The probability P and the old delay are states of the fluid model, see `delay_control`; the gain
+K(P) scales alpha and beta down where P is small.
 
 Drops are spaced, see the packet rule: the mean gap between two is 1/P packets and those that have
 to sum P up to 0.85, so that the fraction of packets dropped is about P / 1.85.
@@ -16,17 +10,17 @@ Not in the fluid: the burst allowance, and that no packet is dropped while fewer
 
 Sources:
     R. Pan et al., "PIE: a lightweight control scheme to address the bufferbloat problem", IEEE HPSR
-    2013, and RFC 8033, 2017. The fluid with the first-order lag of the old delay, and the fraction
-    dropped: derived for this project, and tested.
+    2013, and RFC 8033, 2017. The fraction dropped: derived for this project, and tested.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 from vegasfluid import smooth
-from vegasfluid.aqm.base import AdmissionRule, QueueDiscipline, QueueState
+from vegasfluid.aqm.base import AdmissionRule, QueueState
+from vegasfluid.aqm.delay_control import DelayControl, DelayControlState
 from vegasfluid.aqm.pie.packets import (
     DECAY,
     GAINS,
@@ -41,30 +35,13 @@ from vegasfluid.aqm.pie.packets import (
 from vegasfluid.clock import picoseconds
 from vegasfluid.quantities import Delay, PerSecond, Positive, Probability
 
-__all__ = ["Pie", "PieState"]
+__all__ = ["Pie"]
 
 WIDTH = 0.2
 """Width, relative to a threshold, over which the fluid model switches (chosen: narrow)."""
 LEAST_PROBABILITY = TUNINGS[0][0]
 """Probability below which the fluid's decreases end, so that it stays at least 0 (chosen: where the
 smallest gain begins)."""
-
-
-SEARCH_BAND = 1e-3
-"""Width of the delays, relative to the target, over which a search for an equilibrium lets the
-probability rise from 0 to 1 (chosen: so narrow that Newton's method corrects it in a few steps)."""
-
-
-class PieState(NamedTuple):
-    """State of PIE in the fluid model.
-
-    Args:
-        base_prob: drop probability P before drops are spaced, 0 to 1.
-        old_delay: queueing delay as it was at the update before, s.
-    """
-
-    base_prob: Any
-    old_delay: Any
 
 
 def above(value: Any, threshold: float) -> Any:
@@ -97,7 +74,7 @@ def spaced(prob: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Pie(QueueDiscipline):
+class Pie(DelayControl):
     """Proportional integral controller enhanced (PIE).
 
     >>> Pie().target
@@ -126,27 +103,6 @@ class Pie(QueueDiscipline):
     mark_threshold: Probability = 0.1
     """With `ecn`: drop probability above which ECN-capable packets are dropped, too."""
 
-    @property
-    def marks(self) -> bool:
-        """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
-        return self.ecn
-
-    def init(self) -> PieState:
-        """State in the fluid model for an empty queue: probability 0 and delay 0."""
-        return PieState(0.0, 0.0)
-
-    def relaxation_rate(self, capacity: Any) -> Any:
-        """Rate, 1/s, at which the old delay follows the delay: once in `t_update`.
-
-        Args:
-            capacity: packets/s; not used.
-        """
-        return 1 / self.t_update
-
-    def average_queue(self, aqm_state: PieState) -> Any:
-        """0 packets, in the shape of the state: PIE has no average of the queue."""
-        return 0.0 * aqm_state.old_delay
-
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
@@ -168,16 +124,15 @@ class Pie(QueueDiscipline):
             return dropped
         return dropped * smooth.step(state.aqm_state.base_prob - self.mark_threshold, WIDTH / 10)
 
-    def derivative(self, state: QueueState) -> PieState:
+    def derivative(self, state: QueueState) -> DelayControlState:
         """Time derivative of the probability, 1/s, and of the old delay, s/s.
 
         The delay is the queue of `state` divided by the capacity. As in the packet rule, an update
         adds at most 2 % from P = 0.1 on, 2 % more above 250 ms, and takes 1/64 of P away where
         there is no delay.
         """
-        prob, old_delay = state.aqm_state
-        delay = state.queue / state.capacity
-        trend = self.alpha * (delay - self.target) + self.beta * (delay - old_delay)
+        prob, delay = state.aqm_state.base_prob, state.queue / state.capacity
+        trend, growth = self.trend(state)
         change = gain(prob) * trend
         excess = smooth.positive_part(change - LARGEST_STEP)
         change = change - above(prob, LARGEST_STEP_FROM) * excess
@@ -185,36 +140,7 @@ class Pie(QueueDiscipline):
         change = change - DECAY * prob * (1 - smooth.step(state.queue, 1.0))
         falling = smooth.positive_part(-change)
         left = falling * (1 - smooth.minimum(prob / LEAST_PROBABILITY, 1.0))
-        return PieState((change + left) / self.t_update, (delay - old_delay) / self.t_update)
-
-    @property
-    def integrates(self) -> bool:
-        """True: the probability changes until the delay is at the target."""
-        return True
-
-    def target_queue(self, capacity: Any) -> Any:
-        """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
-        return self.target * capacity
-
-    def converging_derivative(self, state: QueueState) -> PieState:
-        """Time derivative of a state that follows the delay: probability 1/s, old delay s/s.
-
-        The probability approaches a value that rises from 0 to 1 just above the target.
-        """
-        prob, old_delay = state.aqm_state
-        delay = state.queue / state.capacity
-        wanted = smooth.clip((delay / self.target - 1) / SEARCH_BAND, 0.0, 1.0)
-        return PieState((wanted - prob) / self.t_update, (delay - old_delay) / self.t_update)
-
-    def clip(self, aqm_state: PieState, buffer: Any) -> PieState:
-        """`aqm_state` clipped: the probability to 0 to 1, the old delay (s) to at least 0.
-
-        Args:
-            aqm_state: the state.
-            buffer: size of the buffer, packets; not used.
-        """
-        prob, old_delay = aqm_state
-        return PieState(smooth.clip(prob, 0.0, 1.0), smooth.maximum(old_delay, 0.0))
+        return DelayControlState((change + left) / self.t_update, growth / self.t_update)
 
     @property
     def rule(self) -> AdmissionRule:

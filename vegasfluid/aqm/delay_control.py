@@ -1,0 +1,140 @@
+"""Control of the queueing delay: what PIE and PI2 have in common, in the fluid and for packets.
+
+Every T = `t_update` a controller changes a probability P by alpha (delay - target) + beta (delay -
+old delay), times a gain. In the fluid model P is a state. The updates are spread over T, and the
+old delay, which the packets' rules sample T earlier, follows the delay d with the time constant T:
+
+    dP/dt = gain / T (alpha (d - target) + beta (d - d_old))        dd_old/dt = (d - d_old) / T
+
+A trend that is measured between two updates and applied until the next one is late by T on average,
+as this one is. At equilibrium the delay is the target, whatever the flows need as P.
+
+A packet rule runs only when a packet arrives, but between two arrivals a queue just drains, so that
+all updates since the last arrival are made up for exactly. The delay is the number of waiting
+packets divided by the capacity.
+
+Sources:
+    C. V. Hollot et al., "On designing improved controllers for AQM routers supporting TCP flows",
+    IEEE INFOCOM 2001 (control of the queue by its length and trend). RFC 8033, section 4.2, and RFC
+    9332, appendix A (the delay in place of the length). The fluid with the first-order lag of the
+    old delay: derived for this project, and tested (`tests/aqm`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vegasfluid import smooth
+from vegasfluid.aqm.base import QueueDiscipline, QueueState
+
+__all__ = ["DelayControl", "DelayControlState", "queueing_delay", "trend"]
+
+SEARCH_BAND = 1e-3
+"""Width of the delays, relative to the target, over which a search for an equilibrium lets the
+probability rise from 0 to 1 (chosen: so narrow that Newton's method corrects it in a few steps)."""
+
+
+def queueing_delay(queue: Any, at: int) -> float:
+    """Time that the packets in a queue of the packet simulator will wait, s.
+
+    Args:
+        queue: record of the queue.
+        at: time, ps, since the last arrival.
+    """
+    waiting = max(-((at - queue.free) // queue.service) - 1, 0)
+    return waiting * (queue.service * 1e-12)
+
+
+def trend(queue: Any, delay: float) -> float:
+    """Change of a queue's probability in an update, before any gain and limit.
+
+    Args:
+        queue: record of the queue, with the parameters and the old delay.
+        delay: present queueing delay, s.
+    """
+    return queue.alpha * (delay - queue.target) + queue.beta * (delay - queue.old_delay)
+
+
+class DelayControlState(NamedTuple):
+    """State of a controller of the queueing delay in the fluid model.
+
+    Args:
+        base_prob: probability P that the controller adjusts, 0 to 1.
+        old_delay: queueing delay as it was at the update before, s.
+    """
+
+    base_prob: Any
+    old_delay: Any
+
+
+class DelayControl(QueueDiscipline):
+    """A queue discipline that adjusts a probability until the queueing delay is at its target."""
+
+    if TYPE_CHECKING:
+        target: float
+        t_update: float
+        alpha: float
+        beta: float
+        ecn: bool
+
+    @property
+    def marks(self) -> bool:
+        """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
+        return self.ecn
+
+    def init(self) -> DelayControlState:
+        """State in the fluid model for an empty queue: probability 0 and delay 0."""
+        return DelayControlState(0.0, 0.0)
+
+    def relaxation_rate(self, capacity: Any) -> Any:
+        """Rate, 1/s, at which the old delay follows the delay: once in `t_update`.
+
+        Args:
+            capacity: packets/s; not used.
+        """
+        return 1 / self.t_update
+
+    def average_queue(self, aqm_state: DelayControlState) -> Any:
+        """0 packets, in the shape of the state: the discipline has no average of the queue."""
+        return 0.0 * aqm_state.old_delay
+
+    def trend(self, state: QueueState) -> tuple[Any, Any]:
+        """Change of the probability in an update before any gain, and the growth of the delay, s.
+
+        The delay is the queue of `state` divided by the capacity; its growth is since the update
+        before.
+        """
+        delay = state.queue / state.capacity
+        growth = delay - state.aqm_state.old_delay
+        return self.alpha * (delay - self.target) + self.beta * growth, growth
+
+    @property
+    def integrates(self) -> bool:
+        """True: the probability changes until the delay is at the target."""
+        return True
+
+    def target_queue(self, capacity: Any) -> Any:
+        """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
+        return self.target * capacity
+
+    def converging_derivative(self, state: QueueState) -> DelayControlState:
+        """Time derivative of a state that follows the delay: probability 1/s, old delay s/s.
+
+        The probability approaches a value that rises from 0 to 1 just above the target.
+        """
+        prob, old_delay = state.aqm_state
+        delay = state.queue / state.capacity
+        wanted = smooth.clip((delay / self.target - 1) / SEARCH_BAND, 0.0, 1.0)
+        return DelayControlState(
+            (wanted - prob) / self.t_update, (delay - old_delay) / self.t_update
+        )
+
+    def clip(self, aqm_state: DelayControlState, buffer: Any) -> DelayControlState:
+        """`aqm_state` clipped: the probability to 0 to 1, the old delay (s) to at least 0.
+
+        Args:
+            aqm_state: the state.
+            buffer: size of the buffer, packets; not used.
+        """
+        prob, old_delay = aqm_state
+        return DelayControlState(smooth.clip(prob, 0.0, 1.0), smooth.maximum(old_delay, 0.0))
