@@ -14,6 +14,8 @@ are means over 3 seeds (with `--full` 8), the kernel ran each scenario once.
   first one in the fluid model, relative to the packet simulator's; `fluid.median` is the median of
   the absolute differences. The scenarios are those with equal round-trip times; flows of one
   congestion control are one class here.
+- `pi2.NAME`: the same with PI2 in place of PIE and with its target; there are no runs of a kernel.
+  `pi2.median` is the median of the absolute differences.
 - `dctcp.NAME`: the sawtooth of DCTCP on step marking (`benchmarks.dctcp_sawtooth`): largest queue
   and amplitude, packets, and the fraction of marked packets, as published, in packets and in the
   fluid; `worst` are relative differences, for amplitude and fraction those of two flows, which are
@@ -35,7 +37,7 @@ from benchmarks.linux import Measured, measured
 from benchmarks.linux_scenarios import network_of
 from benchmarks.ns2_rows import ROOT
 from benchmarks.ns2_scenarios import reference_runs
-from vegasfluid import metrics, simulate_fluid
+from vegasfluid import Pi2, Pie, metrics, simulate_fluid, simulate_packets
 from vegasfluid.network import Network
 
 __all__ = ["QUEUES", "Pair", "compared", "name_of", "share_of"]
@@ -120,19 +122,48 @@ def fluid_ratio(scenario: Mapping[str, Any]) -> float:
     return float(second / first)
 
 
+def over_pi2(scenario: Mapping[str, Any]) -> Network:
+    """The network of a scenario with one class for each congestion control, over PI2."""
+    network = grouped(scenario)
+    links = {
+        name: replace(link, aqm=Pi2(target=link.aqm.target)) if isinstance(link.aqm, Pie) else link
+        for name, link in network.links.items()
+    }
+    return replace(network, links=links)
+
+
+def pi2_difference(scenario: Mapping[str, Any], seeds: int) -> float:
+    """Relative difference of the fluid's ratio of goodputs over PI2 from the packet simulator's.
+
+    Packets are means over this number of seeds.
+    """
+    network, until, warmup = over_pi2(scenario), scenario["duration"], scenario["warmup"]
+    fluid = metrics.goodput(simulate_fluid(network, until, warmup=warmup)).values
+    packets = np.mean(
+        [
+            metrics.goodput(simulate_packets(network, until, warmup=warmup, seed=seed + 1)).values
+            for seed in range(seeds)
+        ],
+        axis=0,
+    )
+    return float(fluid[1] / fluid[0] / (packets[1] / packets[0]) - 1)
+
+
 def measure(full: bool) -> Figures:
     """Return the comparison with the kernel, and that of the fluid model with packets."""
     figures = Figures()
     pairs: dict[str, dict[str, Pair]] = {}
-    fluid = {}
+    fluid, pi2, seeds = {}, {}, FULL_SEEDS if full else SEEDS
     for row in reference_runs(QUEUES):
         scenario = row["scenario"]
         name, algos = name_of(scenario), [flow["algo"] for flow in scenario["flows"]]
-        runs = [measured(row, seed=seed + 1) for seed in range(FULL_SEEDS if full else SEEDS)]
+        runs = [measured(row, seed=seed + 1) for seed in range(seeds)]
         pairs[name] = compared(row, runs)
         if "rtt_ms" not in scenario["flows"][0]:
             means = means_of(algos, np.mean([each.goodput for each in runs], axis=0))
             fluid[name] = fluid_ratio(scenario) / (means[1] / means[0]) - 1
+            if scenario["queue"]["kind"] == "pie":
+                pi2[name] = pi2_difference(scenario, seeds)
     shares = np.abs([each["share"].difference for each in pairs.values()])
     queues = np.abs([each["queue"].difference for each in pairs.values()])
     used = [abs(each["utilisation"].packets - each["utilisation"].linux) for each in pairs.values()]
@@ -140,12 +171,15 @@ def measure(full: bool) -> Figures:
     figures.add("queue.within15", float(np.mean(queues < 0.15)), at_least=0.9)
     figures.add("utilisation.worst", max(used), at_most=0.02)
     figures.add("fluid.median", float(np.median(np.abs(list(fluid.values())))), at_most=0.08)
+    figures.add("pi2.median", float(np.median(np.abs(list(pi2.values())))), at_most=0.08)
     for name, values in pairs.items():
         for what, pair in values.items():
             figures.add(f"{name}.{what}.linux", pair.linux)
             figures.add(f"{name}.{what}.packets", pair.packets)
     for name, difference in fluid.items():
         figures.add(f"fluid.{name}", difference)
+    for name, difference in pi2.items():
+        figures.add(f"pi2.{name}", difference)
     add_sawteeth(figures)
     return figures
 

@@ -9,6 +9,7 @@ from .analysis import analyse as analyse
 from .analysis import equilibrium as equilibrium
 from .analysis import stability as stability
 from .aqm.droptail import DropTail as DropTail
+from .aqm.pi2 import Pi2 as Pi2
 from .aqm.pie import Pie as Pie
 from .aqm.red import Red as Red
 from .aqm.step import StepMarking as StepMarking

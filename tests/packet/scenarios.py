@@ -11,6 +11,7 @@ from typing import Any
 
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.aqm.step import StepMarking
@@ -139,12 +140,15 @@ def marking(**changes: Any) -> Network:
     return network(link(few(ecn=True, **changes), 30), classes)
 
 
-def controlled() -> Network:
-    """PIE marks or drops; times are whole picoseconds, and the probability reaches its limits."""
+PIE = Pie(target=0.016, t_update=0.008, max_burst=0.04, ecn=True, mark_threshold=0.05)
+PI2 = Pi2(target=0.016, t_update=0.008, beta=6.0, ecn=True, mark_threshold=0.05)
+
+
+def controlled(aqm: QueueDiscipline) -> Network:
+    """A controller marks or drops; times are whole picoseconds, and it reaches its limits."""
     classes = flows(LAWS)
     classes["deaf"] = replace(classes["reno"], ecn=False, start=0.3)
-    pie = Pie(target=0.016, t_update=0.008, max_burst=0.04, ecn=True, mark_threshold=0.05)
-    return network(link(pie, 30), classes)
+    return network(link(aqm, 30), classes)
 
 
 def stepping() -> Network:
@@ -238,7 +242,8 @@ SCENARIOS: dict[str, Network] = {
     "jitter out of order": jumbled(),
     "marks": marking(hard_drop=True),
     "adaptive marks": marking(adaptive=True, gentle=True, wait=False),
-    "PIE": controlled(),
+    "PIE": controlled(PIE),
+    "PI2": controlled(PI2),
     "step": stepping(),
     "traffic": offering(),
     "everything": everything(),

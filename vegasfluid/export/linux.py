@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.export.dctcp_elsewhere import linux_lines
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.pi2_in_tc import pi2_notes, pi2_rounding, pi2_words
 from vegasfluid.export.pie_elsewhere import pie_notes, tc_rounding, tc_words
 from vegasfluid.export.quoting import comment
 from vegasfluid.export.red_in_tc import TcRed, rounded_red
@@ -172,12 +174,15 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
     )
     lines += ['need_device "$1"', f'root_of "${{3:-}}" {rate}']
     begin = 'tc qdisc replace dev "$DEVICE" $PARENT'
-    law = require_discipline(name, link, "linux", (DropTail, Pie, Red))
+    law = require_discipline(name, link, "linux", (DropTail, Pi2, Pie, Red))
     if isinstance(law, DropTail):
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []
     if isinstance(law, Pie):
         lines += [line for text in tc_rounding(law) for line in comment(text)]
         return [*lines, f"{begin} {tc_words(law, link.buffer)}"], pie_notes(law)
+    if isinstance(law, Pi2):
+        lines += [line for text in pi2_rounding(law) for line in comment(text)]
+        return [*lines, f"{begin} {pi2_words(law, link.buffer)}"], pi2_notes(law)
     red = rounded_red(law, link.buffer, packet_bytes)
     lines += [line for text in rounding_comments(law, red) for line in comment(text)]
     switches = (" adaptive" if law.adaptive else "") + (" ecn" if law.ecn else "")
