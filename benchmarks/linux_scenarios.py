@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
@@ -69,6 +70,9 @@ def discipline_of(queue: Mapping[str, Any]) -> QueueDiscipline:
     """
     if queue["kind"] == "pfifo":
         return DropTail()
+    if queue["kind"] == "codel":
+        target, interval = ms(queue.get("target", 5)), ms(queue.get("interval", 100))
+        return CoDel(target, interval)
     if queue["kind"] == "pie":
         return Pie(target=ms(queue["target"])) if "target" in queue else Pie()
     low, high = queue["min"], queue["max"]

@@ -8,6 +8,7 @@ from . import plot as plot
 from .analysis import analyse as analyse
 from .analysis import equilibrium as equilibrium
 from .analysis import stability as stability
+from .aqm.codel import CoDel as CoDel
 from .aqm.droptail import DropTail as DropTail
 from .aqm.pi2 import Pi2 as Pi2
 from .aqm.pie import Pie as Pie

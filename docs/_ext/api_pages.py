@@ -70,6 +70,7 @@ FURTHER = (
     "vegasfluid.analysis.report.AnalysedEquilibrium",
     "vegasfluid.analysis.simulation_checks.LimitCycle",
     "vegasfluid.analysis.simulation_checks.PacketRatio",
+    "vegasfluid.aqm.codel.CoDelState",
     "vegasfluid.aqm.delay_control.DelayControl",
     "vegasfluid.aqm.delay_control.DelayControlState",
     "vegasfluid.aqm.red.red.AdaptedAverage",

@@ -9,35 +9,45 @@ from typing import Any
 
 import pytest
 
-from benchmarks.linux import measured
 from benchmarks.ns2_scenarios import reference_runs
-from benchmarks.queues import QUEUES, compared, name_of
+from benchmarks.queues import QUEUES, compared, name_of, runs_of
 
 ROWS = {name_of(row["scenario"]): row for row in reference_runs(QUEUES)}
-ONE = "pie30_20mbps_80ms.3reno_3vegas_alpha4"
-"""A run in which both congestion controls get different shares."""
+SOME = ["pie30_20mbps_80ms.3reno_3vegas_alpha4", "codel_10mbps_20ms.3reno_3vegas_alpha4"]
+"""Runs in which both congestion controls get different shares."""
 
 
-def require_agreement(row: dict[str, Any], seeds: int) -> None:
+def require_agreement(row: dict[str, Any], count: int) -> None:
     """Shares within 10 %, the mean queue within 15 %, the utilisation within 2 %."""
-    pairs = compared(row, [measured(row, seed=1 + seed) for seed in range(seeds)])
+    pairs = compared(row, runs_of(row, count))
     assert pairs["share"].packets == pytest.approx(pairs["share"].linux, rel=0.1)
     assert pairs["queue"].packets == pytest.approx(pairs["queue"].linux, rel=0.15)
     assert pairs["utilisation"].packets == pytest.approx(pairs["utilisation"].linux, abs=0.02)
 
 
 def test_the_runs_are_those_that_the_benchmark_names() -> None:
-    assert len(ROWS) == 18
-    assert all(row["scenario"]["queue"]["kind"] == "pie" for row in ROWS.values())
+    kinds = [row["scenario"]["queue"]["kind"] for row in ROWS.values()]
+    assert (kinds.count("pie"), kinds.count("codel"), len(kinds)) == (18, 16, 34)
 
 
 @pytest.mark.slow
 @pytest.mark.unoptimised
-def test_one_network_as_in_the_kernel() -> None:
-    require_agreement(ROWS[ONE], 2)
+@pytest.mark.parametrize("name", SOME)
+def test_some_networks_as_in_the_kernel(name: str) -> None:
+    require_agreement(ROWS[name], 2)
+
+
+MISSED = "codel15_20mbps_80ms.3reno_3cubic"
+"""The share of CUBIC is 0.475 in the kernel's one run, and 0.526 in ours with three start times."""
 
 
 @pytest.mark.study
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.xfail(strict=True)] * (name == MISSED))
+        for name in ROWS
+    ],
+)
 def test_every_network_as_in_the_kernel(name: str) -> None:
     require_agreement(ROWS[name], 3)

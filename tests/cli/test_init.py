@@ -64,7 +64,7 @@ def test_what_is_not_valid_is_asked_for_again(run_init):
         "capacity": ["-5", "ten", "inf", "nan", "1e300"],
         "rtt": ["0", "1e30"],
         "buffer": ["0", "1e30", "-3"],
-        "queue": ["codel", 'red" }'],
+        "queue": ["cake", 'red" }'],
         "others": ["cubic", "0 cubic", "4 cubik", "4 vegas", "4 udp", '4 "', "99999999999 cubic"],
         "vegas": ["4", "4 macos", "0 linux"],
     }

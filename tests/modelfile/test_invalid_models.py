@@ -108,7 +108,7 @@ CASES = [
     ('law = { name = "reno" }', 'law = { name = "tahoe" }', f'flows.reno.law.name: must be one of {LAWS}, but is "tahoe"'),
     ('law = { name = "reno" }', 'law = { name = ["reno"] }', f"flows.reno.law.name: must be one of {LAWS}, but is a list"),
     ('law = { name = "reno" }', "", "flows.reno.law: must be given, but is missing"),
-    ('name = "red"', 'name = "codel"', f'bottleneck.aqm.name: must be one of {", ".join(sorted(queue_disciplines()))}, but is "codel"'),
+    ('name = "red"', 'name = "cake"', f'bottleneck.aqm.name: must be one of {", ".join(sorted(queue_disciplines()))}, but is "cake"'),
     ('name = "red"', 'law = "red"', 'bottleneck.aqm.law: must be called name now, but is law'),
     ('name = "cbr"', 'kind = "cbr"', 'flows.vegas.traffic.kind: must be called name now, but is kind'),
     ('name = "cbr"', 'name = "tbr"', 'flows.vegas.traffic.name: must be one of bulk, cbr, on_off, poisson, sessions, but is "tbr"'),

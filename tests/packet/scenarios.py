@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
@@ -141,6 +142,7 @@ def marking(**changes: Any) -> Network:
 
 
 PIE = Pie(target=0.016, t_update=0.008, max_burst=0.04, ecn=True, mark_threshold=0.05)
+CODEL = CoDel(target=0.006, interval=0.03, ecn=True)
 PI2 = Pi2(target=0.016, t_update=0.008, beta=6.0, ecn=True, mark_threshold=0.05)
 
 
@@ -151,14 +153,14 @@ def controlled(aqm: QueueDiscipline) -> Network:
     return network(link(aqm, 30), classes)
 
 
-def stepping() -> Network:
-    """All that finds more than five packets is marked, or dropped: those of every other class."""
+def half_marked(aqm: QueueDiscipline, buffer: int) -> Network:
+    """Packets of every other class are marked, and the others dropped instead."""
     classes = flows(LAWS)
     for name in list(classes)[::2]:
         classes[name] = replace(classes[name], ecn=False)
     classes["dctcp"] = replace(classes["sack"], law=Dctcp(), ecn=True, start=5.0)
     classes["delaying"] = replace(classes["dctcp"], delayed_ack=0.04, start=6.0)
-    return network(link(StepMarking(5), 20), classes)
+    return network(link(aqm, buffer), classes)
 
 
 def offering() -> Network:
@@ -244,7 +246,8 @@ SCENARIOS: dict[str, Network] = {
     "adaptive marks": marking(adaptive=True, gentle=True, wait=False),
     "PIE": controlled(PIE),
     "PI2": controlled(PI2),
-    "step": stepping(),
+    "CoDel": half_marked(CODEL, 30),
+    "step": half_marked(StepMarking(5), 20),
     "traffic": offering(),
     "everything": everything(),
 }

@@ -94,7 +94,9 @@ class QueueDiscipline(Value):
     sources: ClassVar[tuple[str, ...]]
     """Literature and source code that define it."""
     drops_by_chance: ClassVar[bool] = True
-    """Whether packets are dropped at random before the buffer is full."""
+    """Whether packets are dropped before the buffer is full."""
+    synchronises: ClassVar[bool] = False
+    """Whether nothing in its drops is random, so that packet runs need randomness of senders."""
 
     @property
     def average_weight(self) -> Real:

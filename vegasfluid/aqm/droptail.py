@@ -107,6 +107,7 @@ class DropTail(QueueDiscipline):
 
     name: ClassVar[str] = "droptail"
     drops_by_chance: ClassVar[bool] = False
+    synchronises: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ("RFC 7567, section 1 (drop-tail as the baseline)",)
 
     losses: str = "overflow"

@@ -50,7 +50,7 @@ QUESTIONS = (
     Question("capacity", "Capacity of the bottleneck, Mbit/s", lambda _: "100"),
     Question("rtt", "Round-trip time while the queue is empty, ms", lambda _: "40"),
     Question("buffer", "Buffer of the bottleneck, packets", bandwidth_delay),
-    Question("queue", "Queue discipline: droptail, red or pie", lambda _: "droptail"),
+    Question("queue", "Queue discipline: droptail, red, codel or pie", lambda _: "droptail"),
     Question("others", "Flows beside Vegas, such as 4 cubic or 4 reno", lambda _: "4 cubic"),
     Question(
         "vegas", "Vegas flows and their system, such as 4 linux or 4 ns2", lambda _: "4 linux"
@@ -161,7 +161,7 @@ def model_text(answers: Answers) -> str:
         raise ValueError("must be another congestion control than vegas")
     queue = answers["queue"].lower()
     if not queue.isalpha():
-        raise ValueError("must be droptail, red or pie")
+        raise ValueError("must be droptail, red, codel or pie")
     low, high = (
         max(round(part * numbers["buffer"]), 1 + k) for k, part in enumerate(RED_THRESHOLDS)
     )

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.errors import InvalidInput
+from vegasfluid.export.codel_elsewhere import codel_in_ipfw, codel_notes
 from vegasfluid.export.dctcp_elsewhere import freebsd_lines
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
@@ -162,8 +164,10 @@ def queue_part(
         f"delay: {link.delay * 1e3:g} ms in the model, {delay} ms in dummynet (whole milliseconds)."
     )
     queue, notes = f"queue {slots}", []
-    law = require_discipline(name, link, "freebsd", (DropTail, Pie, Red))
-    if isinstance(law, Pie):
+    law = require_discipline(name, link, "freebsd", (CoDel, DropTail, Pie, Red))
+    if isinstance(law, CoDel):
+        queue, notes = f"{queue} {codel_in_ipfw(law)}", codel_notes()
+    elif isinstance(law, Pie):
         queue += f" {ipfw_words(law)}"
     elif isinstance(law, Red):
         rounding, options, notes = red_options(law)

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.dctcp import Dctcp
+from vegasfluid.export.codel_elsewhere import codel_in_tc, codel_notes
 from vegasfluid.export.dctcp_elsewhere import linux_lines
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
@@ -174,9 +176,11 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
     )
     lines += ['need_device "$1"', f'root_of "${{3:-}}" {rate}']
     begin = 'tc qdisc replace dev "$DEVICE" $PARENT'
-    law = require_discipline(name, link, "linux", (DropTail, Pi2, Pie, Red))
+    law = require_discipline(name, link, "linux", (CoDel, DropTail, Pi2, Pie, Red))
     if isinstance(law, DropTail):
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []
+    if isinstance(law, CoDel):
+        return [*lines, f"{begin} {codel_in_tc(law, link.buffer)}"], codel_notes()
     if isinstance(law, Pie):
         lines += [line for text in tc_rounding(law) for line in comment(text)]
         return [*lines, f"{begin} {tc_words(law, link.buffer)}"], pie_notes(law)

@@ -225,9 +225,9 @@ class Network(Value):
     def send_overhead(self, flows: str) -> float:
         """Maximum of the random delay before each transmission of class `flows` in packet runs, s.
 
-        The default is one packet time of the slowest drop-tail link on the path that several flows
-        share; 0 without such a link, and for flows that do not respond to losses. Without any
-        randomness, flows over a drop-tail link synchronise, and the phase of their packets decides
+        The default is one packet time of the slowest drop-tail or CoDel link on the path that
+        several flows share; 0 without such a link, and for flows that do not respond to losses.
+        Without any randomness, flows over a drop-tail link synchronise, and the phase of their packets decides
         which of them loses (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched
         gateways", 1992, which proposes this remedy); the timing of real hosts always varies.
         """
@@ -235,7 +235,7 @@ class Network(Value):
         if chosen.send_overhead is not None or not chosen.law.rules.reliable:
             return chosen.send_overhead or 0.0
         shared = (self.links[name] for name in self.path_of(flows) if self.flow_count(name) > 1)
-        times = [1 / link.capacity for link in shared if not link.aqm.drops_by_chance]
+        times = [1 / link.capacity for link in shared if link.aqm.synchronises]
         return max(times, default=0.0)
 
     def assumptions(self) -> list[str]:
@@ -266,7 +266,8 @@ class Network(Value):
                 delayed.setdefault(time, []).append(name)
         return [
             f"{', '.join(names)}: senders wait at random up to {time * 1e3:.3g} ms, a packet time, "
-            "before they send, or flows over drop-tail would synchronise (send_overhead_ms)."
+            "before they send, or flows would synchronise, as nothing else is random "
+            "(send_overhead_ms)."
             for time, names in delayed.items()
         ]
 

@@ -82,6 +82,8 @@ def _bottleneck(found: NetworkEstimate) -> list[str]:
         keys = f"min_thresh_packets = {low:.4g}, max_thresh_packets = {high:.4g}"
         aqm = f'aqm = {{ name = "red", {keys}, max_drop = {most:.3g} }}\n'
         return [*lines, size, comment, aqm]
+    if queue.name == "codel":
+        return [*lines, size, comment, 'aqm = { name = "codel" }\n']
     target = max(found.queueing_delay, LEAST_TARGET) * 1e3
     comment += f"; in its place, PIE with the measured delay ({queue.name} is not in the models)"
     return [*lines, size, comment, f'aqm = {{ name = "pie", target_ms = {target:.3g} }}\n']

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.export.codel_elsewhere import codel_in_tc
 from vegasfluid.export.pie_elsewhere import tc_words
 from vegasfluid.export.red_in_tc import rounded_red
 from vegasfluid.export.unsupported import require_discipline
@@ -161,9 +163,11 @@ def queue_words(name: str, link: Link, network: Network) -> list[str]:
     frame = network.packet_bytes + ETHERNET
     rate = rate_of(link.capacity, network.packet_bytes)
     bucket = f"root handle 1: tbf rate {rate} burst {frame + BURST} limit {1000 * ENDLESS}"
-    law = require_discipline(name, link, "Linux", (DropTail, Pie, Red))
+    law = require_discipline(name, link, "Linux", (CoDel, DropTail, Pie, Red))
     if isinstance(law, Red):
         inner = red_words(law, link, frame, rate)
+    elif isinstance(law, CoDel):
+        inner = codel_in_tc(law, link.buffer)
     elif isinstance(law, Pie):
         inner = tc_words(law, link.buffer)
     else:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping
 from importlib import resources
 
+from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput, Unsupported
+from vegasfluid.export.codel_elsewhere import codel_notes
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.linux import red_notes
@@ -91,7 +93,7 @@ tc_in() {
 for program in ip tc "${PYTHON:-python3}"; do
     command -v "$program" > /dev/null || fail "$program is not installed"
 done
-for module in veth sch_netem sch_tbf sch_red sch_pie; do
+for module in veth sch_netem sch_tbf sch_red sch_pie sch_codel; do
     load "$module"
 done
 """
@@ -167,6 +169,7 @@ def notes_of(network: Network) -> tuple[str, ...]:
     for link in network.links.values():
         notes += red_notes(link.aqm) if isinstance(link.aqm, Red) else []
         notes += pie_notes(link.aqm) if isinstance(link.aqm, Pie) else []
+        notes += codel_notes() if isinstance(link.aqm, CoDel) else []
     return tuple(dict.fromkeys(notes))
 
 

@@ -6,10 +6,12 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
+from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
+from vegasfluid.export.codel_elsewhere import codel_attributes
 from vegasfluid.export.dialects import Points, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.hosts import Substitute, fit_hosts
@@ -209,9 +211,11 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
     """
     require_no_jitter(name, link, "ns-3")
     law, packets = (
-        require_discipline(name, link, "ns-3", (DropTail, Pie, Red)),
+        require_discipline(name, link, "ns-3", (CoDel, DropTail, Pie, Red)),
         max(int(link.buffer) - 1, 1),
     )
+    if isinstance(law, CoDel):
+        return "ns3::CoDelQueueDisc", codel_attributes(law, packets, packet_bytes)
     if isinstance(law, Pie):
         return "ns3::PieQueueDisc", ns3_attributes(law, packets, packet_bytes)
     if isinstance(law, DropTail):

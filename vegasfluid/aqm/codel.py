@@ -1,0 +1,309 @@
+"""CoDel: drops, at a growing rate, while the queueing delay stays above its target.
+
+A packet that leaves the queue is dropped if all packets have waited longer than `target` for an
+`interval`; the n-th drop that follows comes interval / sqrt(n) after the one before. The first
+packet that waits less ends the drops. Drops that begin again soon after begin with the number of
+drops between, and not with 1.
+
+Packets: the rule decides when a packet arrives, but as of the time at which it will leave, which
+the packets before it determine. CoDel also stops where one packet or none is left in the queue.
+How many will have arrived behind a packet is not known yet, so the rule takes the number of those
+before it: in a queue that changes by one packet at a time, both have the same distribution (Burke).
+A packet that will be dropped takes no space in the buffer.
+
+Fluid: with n drops the rate of drops is r = sqrt(n) / I, and the law of the spacing makes dr/dt =
+1 / (2 I^2) while packets are dropped, whatever n is. Where CoDel stops and begins again in a cycle,
+it begins with the drops of the last episode. If all episodes are the same, n doubles in each, so
+that r restarts at 1 / sqrt(2) of its end, at the earliest after an interval I. With s the fraction
+of packets above the target, this loss spread over I, and a in [0, 1] for whether the queue has been
+too long for an interval,
+
+    dr/dt = a s / (2 I^2) - (1 - s) (1 - 1 / sqrt(2)) r / I.
+
+Packets are dropped at the rate a r. A timer T grows by 1 in an interval above the target, and falls
+to 0 in a tenth of it below; a rises from 0 to 1 around T = 1. s rises from 0 to 1 over delays from
+half the target to 1.5 times the target, since delays fluctuate. At a busy link C + a r packets
+arrive, so that a r / (C + a r) is the fraction dropped.
+
+So the fluid cycles, as CoDel does: the queue grows for an interval before the first drop, and the
+mean delay of many or of fast flows is a multiple of the target.
+
+Sources:
+    K. Nichols, V. Jacobson, "Controlling queue delay", ACM Queue 10(5), 2012; RFC 8289, sections 4
+    and 5. Behaviour of Linux 6.1, include/net/codel_impl.h (how drops begin again; one drop more
+    before the first spacing; no code copied). The fluid: derived for this project, and tested
+    against packets. P. J. Burke, "The output of a queuing system", Operations Research 4, 1956 (the
+    queue that arrivals find and departures leave; not checked against the original).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from vegasfluid import smooth
+from vegasfluid.aqm.base import ADMIT, EARLY, MARK, AdmissionRule, QueueDiscipline, QueueState
+from vegasfluid.clock import picoseconds
+from vegasfluid.quantities import Delay, Positive
+
+__all__ = ["CoDel", "CoDelState"]
+
+LEAST_BEHIND = 1
+"""Packets left in the queue up to which none is dropped (RFC 8289, section 4.4: one packet)."""
+SOON = 16
+"""Intervals after the last planned drop within which drops begin with a larger count (Linux)."""
+RESTART = 1 - 1 / math.sqrt(2)
+"""Part of the rate of drops that a restart takes away, where episodes of drops are all the same."""
+SEARCH_BAND = 1e-3
+"""Width of the delays, relative to the target, over which a search for an equilibrium lets the
+probability rise from 0 to 1 (chosen: so narrow that Newton's method corrects it in a few steps)."""
+LIKELY = 1.33
+"""Delay at equilibrium, relative to the target: the timer stays at `ARMING` there, or above if many
+packets have to be dropped (from `CoDel.derivative`: s = 0.925 at T = 0.76)."""
+MOST = 0.99
+"""Largest probability in a search for an equilibrium (chosen)."""
+FALL = 0.1
+"""Time in which the fluid's timer falls below the target, in intervals (chosen: one packet below
+the target resets CoDel, but a mean delay below it does not mean that every packet's is)."""
+ARMING, ARMED = 0.75, 1.25
+"""Values of the timer between which the fluid begins to drop packets (chosen: around 1)."""
+LONGEST = 2.0
+"""Largest value of the fluid's timer, intervals (chosen: beyond `ARMED`)."""
+
+
+def too_long(queue: Any, delay: int, waiting: int, at: int) -> bool:
+    """Whether packets have waited too long for an interval, by the one that leaves now.
+
+    Args:
+        queue: record of the queue; the time from which on delays are too long is changed in place.
+        delay: time that the packet has waited, ps.
+        waiting: packets left in the queue.
+        at: present time, ps.
+    """
+    if delay < queue.target or waiting <= LEAST_BEHIND:
+        queue.long_from = 0
+        return False
+    if queue.long_from == 0:
+        queue.long_from = at + queue.interval
+        return False
+    return at > queue.long_from
+
+
+def after(queue: Any, time: int) -> int:
+    """Time of the drop that follows one at `time`, both ps, by the number of drops so far."""
+    return time + int(queue.interval / math.sqrt(queue.drops))
+
+
+def first_drop(queue: Any, at: int) -> None:
+    """Begin to drop in a queue's record at time `at`, ps.
+
+    The count goes on from the drops of the last episode if that was not long ago.
+    """
+    recent = queue.drops - queue.drops_before
+    soon = at - queue.next_drop < SOON * queue.interval
+    queue.drops = recent if recent > 1 and soon else 1
+    queue.drops_before = queue.drops
+    queue.dropping, queue.next_drop = 1, after(queue, at)
+
+
+def is_next(queue: Any, long: bool, at: int) -> bool:
+    """Whether a queue that drops packets drops the one that leaves now.
+
+    Args:
+        queue: record of the queue, changed in place.
+        long: whether packets have waited too long.
+        at: present time, ps.
+    """
+    if queue.planned == 0:
+        queue.planned = 1
+        if long:
+            queue.next_drop = after(queue, queue.next_drop)
+    if not long:
+        queue.dropping = 0
+        return False
+    if at < queue.next_drop:
+        return False
+    queue.drops += 1
+    queue.planned = 0
+    return True
+
+
+def decide(queue: Any, waiting: int, idle_packets: float) -> int:
+    """Decide on a packet that arrives at a CoDel queue, as of the time when it will leave.
+
+    Args:
+        queue: record of the queue, changed in place.
+        waiting: packets in the queue, without the one in transmission.
+        idle_packets: not used.
+
+    Returns:
+        ADMIT, EARLY (dropped) or MARK.
+    """
+    at = max(queue.now, queue.free)
+    if queue.now >= queue.free:
+        queue.dropping = 0
+    long = too_long(queue, at - queue.now, waiting, at)
+    if queue.fresh:
+        queue.fresh = 0
+        return ADMIT
+    if queue.dropping:
+        if not is_next(queue, long, at):
+            return ADMIT
+    elif long:
+        first_drop(queue, at)
+        queue.fresh, queue.planned = 1, 1
+    else:
+        return ADMIT
+    if queue.ecn and queue.ect:
+        queue.fresh = 0
+        if queue.planned == 0:
+            queue.planned, queue.next_drop = 1, after(queue, queue.next_drop)
+        return MARK
+    return EARLY
+
+
+STATE = ("long_from", "next_drop", "drops", "drops_before", "dropping", "planned", "fresh")
+"""Fields of the record that the rule keeps: times in ps, counts of drops, and switches: whether it
+drops, whether the next drop is planned, and whether it dropped the first packet just now."""
+RULE = AdmissionRule(decide, state=dict.fromkeys(STATE, 0))
+"""Admission rule of CoDel, with initial values of the fields that it keeps in the record."""
+
+
+def armed(timer: Any) -> Any:
+    """Whether CoDel drops packets in the fluid model, 0 to 1, by its timer in intervals."""
+    return smooth.step(timer - ARMING, ARMED - ARMING)
+
+
+class CoDelState(NamedTuple):
+    """State of CoDel in the fluid model.
+
+    Args:
+        drop_load: rate of drops or marks r once packets are dropped, relative to the capacity.
+        timer: time for which the delay has been above the target, in intervals, 0 to 2.
+    """
+
+    drop_load: Any
+    timer: Any
+
+
+@dataclass(frozen=True)
+class CoDel(QueueDiscipline):
+    """Controlled delay (CoDel).
+
+    >>> CoDel().interval
+    0.1
+    """
+
+    name: ClassVar[str] = "codel"
+    synchronises: ClassVar[bool] = True
+    sources: ClassVar[tuple[str, ...]] = (
+        "Nichols and Jacobson, ACM Queue 10(5), 2012",
+        "RFC 8289",
+        "Linux 6.1, include/net/codel_impl.h",
+    )
+
+    target: Annotated[Delay, Positive] = 0.005
+    """Queueing delay above which a queue is too long."""
+    interval: Annotated[Delay, Positive] = 0.1
+    """Time for which delays must be too long before a packet is dropped: about the longest RTT."""
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them."""
+
+    @property
+    def marks(self) -> bool:
+        """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
+        return self.ecn
+
+    def init(self) -> CoDelState:
+        """State in the fluid model for an empty queue: no drops, and the timer at 0."""
+        return CoDelState(0.0, 0.0)
+
+    def relaxation_rate(self, capacity: Any) -> Any:
+        """Rate, 1/s, at which the timer falls below the target.
+
+        Args:
+            capacity: packets/s; not used.
+        """
+        return 1 / (FALL * self.interval)
+
+    def average_queue(self, aqm_state: CoDelState) -> Any:
+        """0 packets, in the shape of the state: CoDel has no average of the queue."""
+        return 0.0 * aqm_state.drop_load
+
+    def above(self, state: QueueState) -> Any:
+        """Fraction of time for which the delay is above the target, 0 to 1, at a mean queue.
+
+        It rises over delays from half the target to 1.5 times the target.
+        """
+        return smooth.step(state.queue / state.capacity - self.target / 2, self.target)
+
+    def drop_prob(self, state: QueueState) -> Any:
+        """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
+
+        It follows from the rate of drops in `state.aqm_state`; 0 until the timer there has run for
+        an interval.
+        """
+        load = armed(state.aqm_state.timer) * state.aqm_state.drop_load
+        return load / (1 + load)
+
+    def forced_prob(self, state: QueueState) -> Any:
+        """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
+
+        None with `ecn`, otherwise as any packet.
+        """
+        return 0.0 * state.queue if self.ecn else self.drop_prob(state)
+
+    def derivative(self, state: QueueState) -> CoDelState:
+        """Time derivative of the rate of drops relative to the capacity, and of the timer, 1/s."""
+        load, timer = state.aqm_state
+        above = self.above(state)
+        growth = above * armed(timer) / (2 * self.interval * state.capacity)
+        restart = (1 - above) * RESTART * load
+        rising = above * smooth.positive_part(1 - timer / LONGEST)
+        running = rising - (1 - above) * timer / FALL
+        return CoDelState((growth - restart) / self.interval, running / self.interval)
+
+    @property
+    def integrates(self) -> bool:
+        """True: above the target the rate of drops grows without end."""
+        return True
+
+    def target_queue(self, capacity: Any) -> Any:
+        """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
+        return self.target * capacity
+
+    def converging_derivative(self, state: QueueState) -> CoDelState:
+        """Time derivative of a state that follows the delay: rate of drops and timer, 1/s.
+
+        The probability of a drop rises from 0 to nearly 1 just above the delay at which an
+        equilibrium is likely, and the timer goes to 1.
+        """
+        load, timer = state.aqm_state
+        delay = state.queue / state.capacity
+        prob = smooth.clip((delay / self.target - LIKELY) / SEARCH_BAND, 0.0, MOST)
+        wanted = prob / (1 - prob)
+        return CoDelState((wanted - load) / self.interval, (1.0 - timer) / self.interval)
+
+    def clip(self, aqm_state: CoDelState, buffer: Any) -> CoDelState:
+        """`aqm_state` clipped: the rate of drops to at least 0, the timer to 0 to 2.
+
+        Args:
+            aqm_state: the state.
+            buffer: size of the buffer, packets; not used.
+        """
+        load, timer = aqm_state
+        return CoDelState(smooth.maximum(load, 0.0), smooth.clip(timer, 0.0, LONGEST))
+
+    @property
+    def rule(self) -> AdmissionRule:
+        """The packet simulator's rule: admits, marks or drops a packet."""
+        return RULE
+
+    def packet_parameters(self) -> dict[str, float]:
+        """Parameters that the packet rule reads from the queue's record, by field name.
+
+        `target` and `interval` are in picoseconds, `ecn` is 0 or 1.
+        """
+        times = {"target": picoseconds(self.target), "interval": picoseconds(self.interval)}
+        return {**times, "ecn": int(self.ecn)}

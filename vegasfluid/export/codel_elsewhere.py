@@ -1,0 +1,68 @@
+"""CoDel as Linux, FreeBSD and ns-3 write it, and how theirs differs from the model's.
+
+Sources:
+    tc-codel(8) and Linux 6.1, net/sched/sch_codel.c; ipfw(8) of FreeBSD 11 and newer; ns-3.45,
+    src/traffic-control/model/codel-queue-disc.cc (attributes). No code copied; of these systems
+    only Linux was run with CoDel here.
+"""
+
+from __future__ import annotations
+
+from vegasfluid.aqm.codel import CoDel
+
+__all__ = ["codel_attributes", "codel_in_ipfw", "codel_in_tc", "codel_notes"]
+
+BUFFER_NOTE = (
+    "CoDel drops a packet when it leaves the queue, so that it takes space until then; in the "
+    "model it takes none."
+)
+
+
+def times(law: CoDel) -> str:
+    """Target and interval as tc and ipfw read them, in whole microseconds, at least one.
+
+    >>> times(CoDel())
+    'target 5000us interval 100000us'
+    """
+    target, interval = (max(round(time * 1e6), 1) for time in (law.target, law.interval))
+    return f"target {target}us interval {interval}us"
+
+
+def codel_in_tc(law: CoDel, buffer: float) -> str:
+    """CoDel as words of tc, for a buffer in packets.
+
+    >>> codel_in_tc(CoDel(ecn=True), 300)
+    'codel limit 300 target 5000us interval 100000us ecn'
+    """
+    return f"codel limit {int(buffer)} {times(law)} {'ecn' if law.ecn else 'noecn'}"
+
+
+def codel_in_ipfw(law: CoDel) -> str:
+    """CoDel as options of FreeBSD's ipfw.
+
+    >>> codel_in_ipfw(CoDel())
+    'codel target 5000us interval 100000us noecn'
+    """
+    return f"codel {times(law)} {'ecn' if law.ecn else 'noecn'}"
+
+
+def codel_attributes(law: CoDel, packets: int, packet_bytes: int) -> dict[str, str]:
+    """Attributes of ns-3's CoDel by name, as texts.
+
+    Args:
+        law: CoDel of the model.
+        packets: size of the buffer.
+        packet_bytes: size of a data packet, bytes: what may stay in the queue without drops.
+    """
+    return {
+        "MaxSize": f"{packets}p",
+        "MinBytes": str(packet_bytes),
+        "Target": f"{round(law.target * 1e9)}ns",
+        "Interval": f"{round(law.interval * 1e9)}ns",
+        "UseEcn": str(law.ecn).lower(),
+    }
+
+
+def codel_notes() -> list[str]:
+    """Sentences on differences between CoDel elsewhere and that of the model."""
+    return [BUFFER_NOTE]
