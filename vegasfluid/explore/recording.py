@@ -63,7 +63,9 @@ def recording(models: Mapping[str, Model], report: Report, *, count: int = COUNT
 
 
 def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
-    """The runs of one model, which the page shows as if a server had computed them.
+    """The runs of one model for the saved page of `explore`, in place of answers of its server.
+
+    The page shows a plane: the results over two numbers of the model, such as alpha and beta.
 
     Args:
         name: its file or name.
@@ -72,11 +74,12 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
         count: number of values along each axis of the plane.
 
     Returns:
-        What `Session.start` returns for it, with the class `tuned` of the ratio; `recommend`: the
-        parts of a recommendation; `plane`: its parts; `series`: times, names and congestion
-        controls; `runs`: at the points of the plane, the given and the recommended setting, and
-        `packets`: the parts of packet runs at these two; `why`: those of the reasons for the
-        recommended one. Runs, packet runs and reasons have an `at`: the values of the two numbers.
+        What `Session.start` returns for the model, and these keys: `tuned`, the class whose goodput
+        ratio is shown; `recommend`, the messages of a recommendation; `plane`, those of the plane;
+        `series`, times, names and congestion controls of the runs; `runs`, those at the points of
+        the plane and with the given and the recommended setting; `packets`, the messages of packet
+        runs with these two; `why`, those that explain the recommended one. Runs, packet runs and
+        reasons have an `at`: the values of the two numbers.
     """
     notes = [NOMINAL] if model.ranges else []
     model = replace(model, ranges={})

@@ -110,7 +110,7 @@ class DelayedState:
         return self._history.slope(self.times(delays), components=self._indices.loss_events)
 
     def admission_rate(self, hops: np.ndarray, times: Selected) -> Selected:
-        """Packets/s of one flow that the queue of each hop admitted at the given times (s).
+        """Rate, packets/s, at which hops admitted packets of a flow of each group in the past.
 
         It is the rate of arrivals minus that of drops, for the selected `hops`.
         """

@@ -116,9 +116,16 @@ class EpochMesh(NamedTuple):
     def epochs(
         self, law: EpochCongestionControl, ages: Float[Array | np.ndarray, " ages"], rtt: PerGroup
     ) -> LawState:
-        """State of the congestion control `law` at the given ages (s) of each epoch.
+        """State of a congestion control, such as its window (packets), in all epochs of the mesh.
 
-        `rtt` is the round-trip time, s. The shape is (groups, kinds, windows, ages).
+        Args:
+            law: the congestion control.
+            ages: times since the recovery from the last loss, s.
+            rtt: round-trip time of each group, s.
+
+        Returns:
+            Its state; each field has the shape (groups, kinds, windows, ages), where kinds and
+            windows are the types of epochs and the cells of windows at the last loss.
         """
         loss_windows = self.loss_windows.centres[:, None]
         return law.epoch_state(self.plateau_times, loss_windows, ages, rtt[..., None, None, None])

@@ -227,9 +227,10 @@ class Network(Value):
 
         The default is one packet time of the slowest drop-tail or CoDel link on the path that
         several flows share; 0 without such a link, and for flows that do not respond to losses.
-        Without any randomness, flows over a drop-tail link synchronise, and the phase of their packets decides
-        which of them loses (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched
-        gateways", 1992, which proposes this remedy); the timing of real hosts always varies.
+        Without any randomness, flows over a drop-tail link synchronise, and the phase of their
+        packets decides which of them loses (S. Floyd and V. Jacobson, "On traffic phase effects in
+        packet-switched gateways", 1992, which proposes this remedy); the timing of real hosts
+        always varies.
         """
         chosen = self.flow_class(flows)
         if chosen.send_overhead is not None or not chosen.law.rules.reliable:

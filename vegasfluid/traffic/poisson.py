@@ -14,9 +14,10 @@ __all__ = ["Poisson"]
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer one packet at `now` (ps), except at the start, and schedule the next.
+    """Offer one packet at `now` (ps) and schedule the next one.
 
-    It comes after an exponentially distributed interval.
+    The first call, at the start of the flow, schedules only. The time between two packets has an
+    exponential distribution.
 
     Returns:
         CONTINUED: the packet belongs to the present connection.

@@ -80,8 +80,9 @@ def initial_points(
 ) -> list[np.ndarray]:
     """Points from which a search over several parameters begins: their logarithms.
 
-    The first point has alphas of theory. Of several alphas a second one has those that were given;
-    where RED is tuned it has all queues divided by `QUEUE_RESTART_FACTOR`.
+    The first point has the alphas that theory predicts. A second point is added in two cases: with
+    several alphas, those of the given network; where RED is tuned, the first point with all queue
+    lengths divided by `QUEUE_RESTART_FACTOR`.
 
     Args:
         network: with the parameters that were given.

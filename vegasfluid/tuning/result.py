@@ -137,6 +137,8 @@ class Recommendation(NotebookTable):
     def disagreements(self) -> list[str]:
         """Sentences on where fluid and packets disagree, with recommended and given parameters."""
         before = self.before.disagreements(self.network, self.tuned)
+        if self.before.law == self.after.law:
+            before = []
         return [
             *self.after.disagreements(self.network, self.tuned),
             *(f"With the former parameters: {sentence}" for sentence in before),
@@ -151,9 +153,9 @@ class Recommendation(NotebookTable):
         """The JSON output of `recommend` for one class: plain numbers and texts.
 
         Returns:
-            `recommended` and `before` (alpha and beta, packets), means of both simulators with
-            either, `reached` and `reason`, equivalent `settings` by system, warnings, and `seconds`
-            of wall time; units end the keys.
+            `recommended` and `before` (alpha and beta, packets), averages of the fluid model and of
+            the packet simulator with each of these settings, `reached` and `reason`, equivalent
+            `settings` by system, warnings, and `seconds` of wall time; units end the keys.
         """
         law = self.after.law
         return {

@@ -196,7 +196,8 @@ def estimated_backlog(state: Equilibrium, tuned: str) -> float:
 def recovery_and_elasticity(state: Equilibrium, tuned: str) -> tuple[float, float]:
     """Fraction of round trips in recovery, and d log(window) / d log(alpha) at constant losses.
 
-    In equilibrium f(alpha, d) = k W^2 with d, the estimate, in proportion to W: so
+    At equilibrium Vegas's increase f(alpha, d), with d its estimate of its backlog (packets),
+    balances its losses k W^2, where k is a constant. d is in proportion to the window W, so that
     d log W / d log alpha = alpha f_alpha / (2 f - d f_d). Without losses it is 1.
     """
     law = law_of(state, tuned)

@@ -164,10 +164,12 @@ def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Veg
 
 
 def points_at(equilibrium: Equilibrium) -> dict[str, RenoPoint | VegasPoint]:
-    """The chart points of a network's flows, by class, and by base RTT where a class has several.
+    """Points of a network's flow classes in the stability charts of Reno and of Vegas.
 
-    The charts are for a single class. With several, the point of each is that of a link with its
-    flows only, and the same queue; `stability` gives the stability of all together.
+    A chart is for a link with flows of one class. Where there are several classes, each gets the
+    point of a link with this class alone and with the same queue, so that points do not show
+    whether all together are stable: `stability` does. A class with several base RTTs gets a point
+    for each.
 
     Args:
         equilibrium: of the network; flows that are in neither chart get no point.

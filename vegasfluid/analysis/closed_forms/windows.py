@@ -103,7 +103,11 @@ def reno_equilibrium_window(law: Reno, loss_process: str) -> Formula:
 
 
 def scalable_equilibrium_window(law: Scalable, loss_process: str) -> Formula:
-    """The equilibrium window of Scalable TCP above its legacy window, packets, from p."""
+    """The equilibrium window of Scalable TCP above its legacy window, packets.
+
+    It is a formula in the probability of a loss p. `loss_process` is `iid`, `periodic` or
+    `meanfield`.
+    """
     values = {SCALABLE["increase"].symbol: law.increase, symbol("cut"): law.decrease}
     return substitute(scalable_window(loss_process), values)
 

@@ -189,7 +189,8 @@ def zero_of(point: Equilibrium, reduced: MonotoneNetwork) -> Zero | None:
 def queues_of(box: Box) -> Box:
     """The (low, high) bounds of each link's queue, packets, from a box of occupancies.
 
-    A link's occupancy is its queue (packets) plus the fraction of arrivals that overflow; a
-    negative one is minus the spare capacity (packets/s), so the queue is empty.
+    One unknown, the occupancy, stands for three quantities of a link, of which at most one is not
+    at its limit: below 0 it is minus the spare capacity (packets/s), up to the buffer it is the
+    queue (packets), and beyond it the buffer plus the fraction of arrivals that overflow.
     """
     return tuple((max(low, 0.0), max(high, 0.0)) for low, high in box)

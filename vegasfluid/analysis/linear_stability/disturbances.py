@@ -164,9 +164,9 @@ class ShiftedHistory:
         return self._history(times - REFERENCE_TIME, components=components)
 
     def slope(self, times: Any, components: Any = None) -> Any:
-        """Rates of the stored `components` (indices; None: all) at past times (s), 1/s.
+        """Rates of change of the stored components at past times, each in its unit per second.
 
-        Before the run starts, at REFERENCE_TIME, they are the constant rates of the equilibrium.
+        Before REFERENCE_TIME, when the run starts, they are the constant rates of the equilibrium.
         """
         during = self._history.slope(times - REFERENCE_TIME, components=components)
         before = times < REFERENCE_TIME

@@ -159,8 +159,8 @@ class Cubic(EpochCongestionControl):
     def growth(self, window: CubicWindow, signals: Signals) -> CubicWindow:
         """Rate of change of a flow's state between losses: d(cwnd)/dt in packets/s.
 
-        It is the slope of the cubic, or of the Reno-friendly window where that is steeper; before,
-        slow start.
+        In slow start it is that of slow start; afterwards the slope of the cubic, or of the
+        Reno-friendly window where that is steeper.
         """
         distance = (window.elapsed - window.k) ** 2
         return self.derivative(window, signals, distance, self.reno_increase)
@@ -301,11 +301,10 @@ class Cubic(EpochCongestionControl):
     def after_loss(self, window: CubicWindow, signals: Signals) -> CubicWindow:
         """State after one loss event: a new epoch from beta times the window `window.cwnd`.
 
-        Sections 4.2, 4.6 and 4.7. With fast convergence, W_max is (1 + beta) / 2 of a window that
-        is
-        smaller than at the loss before, which halves the height of the plateau; the mean over flows
-        is used. Periodic losses always occur at the same window, so that fast convergence does not
-        apply.
+        RFC 9438, sections 4.2, 4.6 and 4.7. With fast convergence, a flow whose window is smaller
+        than at its loss before takes (1 + beta) / 2 of it as W_max; the new W_max is the mean over
+        flows that do so and flows that do not. With periodic losses no flow does, because all its
+        losses occur at the same window.
         """
         cut = 1 - self.beta
         converges = self.fast_convergence and signals.loss_process != "periodic"

@@ -94,9 +94,10 @@ def traced_equation(
 
 
 def _explicit(program: Program, closed_over: list[Array]) -> Callable[..., PyTree]:
-    """A program as a function of a reader, `AllArgs` and its arguments.
+    """A program as a function without hidden inputs.
 
-    Its constants that are traced are appended to `closed_over`.
+    Its arguments are a function that reads the history, `AllArgs`, and the program's own arguments.
+    Constants of the program that JAX traces are appended to `closed_over`.
     """
     places = {}
     for number, constant in enumerate(program.constants):

@@ -214,7 +214,8 @@ def _half_way(
 ) -> Float[Array, "indicators batch"] | None:
     """The event indicators at the middle of a step, divided by their change over it.
 
-    They are interpolated linearly where none is near zero. None without bounds and guards.
+    If no indicator of the batch is near zero there, they are interpolated linearly instead of
+    evaluated. The result is None without bounds and guards.
 
     Args:
         problem: the batch.

@@ -33,7 +33,9 @@ def tableau_of(method: Method) -> np.ndarray:
 def evaluate_slopes(
     problem: Problem, context: StepContext, start: StepStart, step: Array, later: Array
 ) -> Evaluation:
-    """The right-hand side at all stages but the first, from their slopes; the stages come first.
+    """The right-hand side at the second and later stages of a step, from slopes at these stages.
+
+    The result has the stages on its first axis.
 
     Args:
         problem: the batch.

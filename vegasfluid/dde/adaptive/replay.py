@@ -191,7 +191,7 @@ def repeat_step(
 def event_of_step(
     row: StepRow, problem: Problem, given: EventInputs
 ) -> tuple[EventOutputs, Int32[Array, "two reads batch"]]:
-    """Compute the event that ended a step again, as a differentiable function.
+    """Compute once more, as a differentiable function, the event with which a step ended.
 
     It is undefined for steps without an event.
 

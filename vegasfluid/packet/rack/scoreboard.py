@@ -217,13 +217,17 @@ def detect_losses(sim: Any, f: int, now: int) -> int:
 
 
 def detect_originals(sim: Any, f: int, now: int, window: int) -> int:
-    """Mark lost packets of flow `f` that were sent once; see `detect_losses` for the result.
+    """Mark the packets of flow `f` as lost that were sent once, long enough before a delivered one.
 
     Args:
         sim: the simulation.
         f: index of the flow.
         now: the time, ps.
         window: reordering window, ps.
+
+    Returns:
+        Time after `now` at which all of them that were sent before it count as lost, ps; 0 if all
+        do now.
     """
     flow = flow_of(sim, f)
     wait, seq = 0, flow.lost_below

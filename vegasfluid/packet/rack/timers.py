@@ -52,7 +52,7 @@ def estimate_rtt(flow: Any, rtt: int) -> None:
 
 
 def timeout_after(flow: Any, sent_at: int, now: int) -> int:
-    """Time until the retransmission timeout of a packet sent at `sent_at`, at `now`, ps."""
+    """Time from `now` until the retransmission timeout of a packet sent at `sent_at`, ps."""
     return max(sent_at + flow.rto * flow.backoff - now, 0)
 
 
