@@ -136,13 +136,12 @@ class Recommendation(NotebookTable):
     @property
     def disagreements(self) -> list[str]:
         """Sentences on where fluid and packets disagree, with recommended and given parameters."""
-        before = self.before.disagreements(self.network, self.tuned)
-        if self.before.law == self.after.law:
-            before = []
-        return [
-            *self.after.disagreements(self.network, self.tuned),
-            *(f"With the former parameters: {sentence}" for sentence in before),
-        ]
+        before, after = (
+            evaluation.disagreements(self.network, self.tuned)
+            for evaluation in (self.before, self.after)
+        )
+        new = [sentence for sentence in before if sentence not in after]
+        return [*after, *(f"With the former parameters: {sentence}" for sentence in new)]
 
     @property
     def ratio(self) -> float:
