@@ -217,7 +217,7 @@ def test_each_command_suggests_the_next_one(run):
     assert run("check", "alone.toml")[1].endswith("Next: vegasfluid simulate alone.toml\n")
     status, out, _ = run("recommend", "my model.toml", "--runs", "2", "--ratio", "50")
     assert status == 3
-    assert "Suggestions:\n- a --ratio closer to " in out
+    assert "Suggestions:\n- a --ratio nearer to " in out
     out = run("export", "alone.toml", "--format", "ns2", "--out", "s.tcl")[1]
     assert out.endswith("Next: ns s.tcl\n")
 
@@ -247,7 +247,7 @@ def test_only_red_is_suggested_for_tuning(aqm, tuned, suggested):
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (0.0580, 0.0645, "It adds 6.5 ms of queueing delay;"),
+        (0.0580, 0.0645, "The recommendation adds 6.5 ms of queueing delay;"),
         (0.4847, 0.5059, ""),
         (0.05, 0.02, ""),
         (0.0, 0.0, ""),

@@ -37,7 +37,7 @@ def test_beta_goes_with_alpha(given, alpha, beta):
     [
         ({BAND: 1, BETA: 9}, "left out where beta is swept"),
         ({"vegas.alpa_packets": 1}, "vegas.alpha_packets"),
-        ({"reno.dead_band_packets": 1}, "a known parameter, such as"),
+        ({"reno.dead_band_packets": 1}, "a known one, such as"),
         ({ALPHA: 9, BETA: 5}, "alpha must be at most beta"),
     ],
 )

@@ -179,8 +179,8 @@ def test_screen(office_explanation, capsys):
         "Why alpha = 7",
         "RED_min per flow (rule RED_min / N) +5.00",
         f"predicts the target ratio at alpha = {reasons.alpha:.6g}.",
-        "Regime: below saturation, alpha limits the windows.",
-        f"Alpha saturates at {reasons.saturation_alpha:.4g}",
+        "Regime: below saturation (alpha limits the windows).",
+        f"Beyond alpha = {reasons.saturation_alpha:.4g}",
         "The equilibrium is stable",
         "recommended 7 9 0.995 0.278 to 3.560",  # sqrt(0.9 1.1) exp(-+12.706 ln(1.1 / 0.9) / 2)
         "Q / 3 11 12",
@@ -204,8 +204,8 @@ def test_screen_where_no_alpha_has_the_goal(office_explanation, capsys):
     )
     text = shown(capsys, replace(office_explanation, theory=missed), 5.0)
     assert (
-        "no alpha gives a ratio of 5. The lines below are for the recommended alpha, "
-        "where its ratio is 0.83" in text
+        "no alpha gives a ratio of 5. The lines below use the recommended alpha, "
+        "which gives 0.83" in text
     )
 
 

@@ -226,7 +226,7 @@ def test_both_thresholds_of_red_keep_their_order(mixed: vf.Network) -> None:
 
 
 INVALID_NAMES = {
-    ("cubic.alpha",): "name must be a known parameter",
+    ("cubic.alpha",): "parameter must be a known one",
     ("bottleneck.capacity_mbps",): "tuning bottleneck.capacity_mbps is not supported: it is no",
     ("cubic.beta=0.5",): "tune must be CLASS, OWNER.PARAMETER or OWNER.PARAMETER=LOW:HIGH",
     ("cubic.beta=0.9:0.5",): "tune must be CLASS, OWNER.PARAMETER or",

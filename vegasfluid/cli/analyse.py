@@ -280,7 +280,7 @@ def packets_line(packets: PacketRatio) -> str:
     return (
         f"Packet simulation with alpha = {packets.alpha:.4g}: ratio {packets.ratio:.3g} "
         f"({packets.lowest:.3g} to {packets.highest:.3g} in {packets.runs} runs of "
-        f"{packets.until:.3g} s). vegasfluid recommend tunes alpha by packet simulation."
+        f"{packets.until:.3g} s). To tune alpha in the packet simulator, run vegasfluid recommend."
     )
 
 
@@ -344,7 +344,8 @@ def fair_line(analysis: Analysis) -> str:
     )
     present = ""
     if analysis.present is not None:
-        present = f" (now the ratio is {analysis.present.equilibrium.ratio(analysis.tuned):.3g})"
+        ratio = analysis.present.equilibrium.ratio(analysis.tuned)
+        present = f"; the present alpha gives it {ratio:.3g} times the rate of a competitor"
     return (
         f"In theory a {analysis.tuned} flow gets {goal} with "
         f"alpha = {analysis.fair_alpha:.6g} packets{present}."

@@ -44,7 +44,9 @@ __all__ = ["run"]
 
 NOTICEABLE = 1.05
 """Factor of the queueing delay above which a sentence states what fairness costs (chosen)."""
-LINUX_UNITS = "linux counts packets in the queue times RTT / base RTT, so its numbers are larger"
+LINUX_UNITS = (
+    "linux multiplies its estimate of queued packets by RTT / base RTT, so its numbers are larger"
+)
 """Why alpha and beta of Linux are larger than those of other systems."""
 
 
@@ -177,7 +179,7 @@ def suggestions(result: Recommendation) -> list[str]:
     if result.constraints.each:
         first = "looser constraints; --pareto shows the trade-off between fairness and delay"
     else:
-        first = f"a --ratio closer to {result.after.packets.ratio:.3g}, the ratio reached"
+        first = f"a --ratio nearer to {result.after.packets.ratio:.3g}, the ratio that was reached"
     if has_tunable_queue(result.network):
         queue = ["--tune-queue, which also tunes RED's thresholds"] * (not result.queue_tuned)
     else:
@@ -323,8 +325,8 @@ def delay_cost(result: Recommendation) -> str:
         return ""
     added = delays[1] - delays[0]
     ranges = isinstance(result, RobustRecommendation)  # --pareto is for models without ranges
-    more = "" if ranges else "; --pareto shows the trade-off with fairness"
-    return f"It adds {added:.3g} ms of queueing delay{more}."
+    more = "" if ranges else "; --pareto shows the trade-off between delay and fairness"
+    return f"The recommendation adds {added:.3g} ms of queueing delay{more}."
 
 
 def competitor(result: Recommendation) -> str:

@@ -23,7 +23,7 @@ def show_explanation(result: Recommendation, why: Explanation) -> None:
         out.print()
     for line in theory_lines(result, why):
         out.print(line)
-    out.print("\nPacket simulation of this and other rules:\n")
+    out.print("\nPacket simulation of the recommendation and of published rules:\n")
     out.print(rules_table(why))
     out.print()
     for line in measured_lines(result, why):

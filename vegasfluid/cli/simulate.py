@@ -173,7 +173,7 @@ def show(model: Model, document: dict[str, Any]) -> None:
     out.print()
     out.print(links)
     out.print(
-        f"\nJain index {document['jain_index']:.4f}; computed in {document['seconds']:.1f} s."
+        f"\nJain index {document['jain_index']:.4f}. Computed in {document['seconds']:.1f} s."
     )
     for assumption in document["assumed"]:
         out.print(f"Assumed: {assumption}")

@@ -124,7 +124,12 @@ def check_outputs(model: str, outputs: Outputs, dry_run: bool, engine: str) -> N
     `model` is the one on the command line, whose file is not replaced.
     """
     if outputs.out is None and not dry_run:
-        raise InvalidInput("sweep", "--out", "given, except with --dry-run", Words("missing"))
+        raise InvalidInput(
+            "sweep",
+            "--out",
+            "a new Zarr store, such as map.zarr, except with --dry-run",
+            Words("missing"),
+        )
     if outputs.out is not None and not outputs.out.resolve().parent.is_dir():
         raise InvalidInput("sweep", "--out", "in an existing folder", str(outputs.out))
     check_target("sweep", "--to", outputs.to, ENDINGS, model=model, force=outputs.force)

@@ -137,7 +137,7 @@ def parameter_of(network: Network, name: str) -> Parameter:
     short = name if name in known else _short(name)
     if short not in known:
         similar = ", ".join(get_close_matches(short, known, n=SUGGESTIONS, cutoff=0.0))
-        raise InvalidInput("parameter", "name", f"a known parameter, such as {similar}", name)
+        raise InvalidInput("model", "parameter", f"a known one, such as {similar}", name)
     return replace(known[short], name=name)
 
 

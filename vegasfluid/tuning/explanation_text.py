@@ -97,7 +97,7 @@ def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
     if why.target_missed:
         return (
             f"The equilibrium model has no alpha for this goal: {why.target_missed}. The lines "
-            f"below are for the recommended alpha, where its ratio is {why.ratio:.3g}."
+            f"below use the recommended alpha, which gives {why.ratio:.4g} there."
         )
     line = f"The equilibrium model predicts the target ratio at alpha = {why.alpha:.6g}."
     if abs(why.terms["packets"]) < LARGE_DIFFERENCE * why.alpha:
@@ -116,7 +116,7 @@ def regime_line(why: EquilibriumTheory) -> str:
         "plateau": "losses limit the windows, and alpha has almost no effect",
     }[why.regime]
     line = (
-        f"Regime: {why.regime}, {meaning}. "
+        f"Regime: {why.regime} ({meaning}). "
         f"A 1 % increase in alpha raises cwnd by {why.window_elasticity:.2f} %"
     )
     return (
@@ -130,12 +130,15 @@ def saturation_line(result: Recommendation, why: EquilibriumTheory) -> str:
     """Sentence on the alpha (packets) beyond which only losses limit the windows."""
     if why.saturation_alpha is None:
         return f"Flows of {result.tuned} have no losses, so alpha never saturates."
-    largest = "" if why.largest_ratio is None else f" The largest ratio is {why.largest_ratio:.3g}."
+    largest = (
+        "" if why.largest_ratio is None else f" The ratio cannot exceed {why.largest_ratio:.3g}."
+    )
     factor = why.saturation_alpha / why.alpha
     distance = f"{factor:.2f} times this alpha" if factor > 1 else "below this alpha"
     return (
         f"Flows of {result.tuned} recover from losses in {100 * why.recovering_fraction:.3g} % of "
-        f"their round trips. Alpha saturates at {why.saturation_alpha:.4g}, {distance}.{largest}"
+        f"their round trips. Beyond alpha = {why.saturation_alpha:.4g}, {distance}, only losses "
+        f"limit their windows.{largest}"
     )
 
 
