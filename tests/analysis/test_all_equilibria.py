@@ -82,7 +82,7 @@ def test_there_is_one_equilibrium_and_it_is_proven_to_be_the_only_one(
     network: Network, starts: int | list[list[float]]
 ) -> None:
     found = all_equilibria(network, starts=starts)
-    assert found.summary == "1 proven to be all"
+    assert found.summary == "1 found, proven to be all"
     assert (found.count, found.count_is_odd, found.complete, found.indices) == (1, True, True, (1,))
     assert np.allclose(excess_at(found.isolated[0]), 0, atol=1e-8)
 
@@ -96,7 +96,7 @@ def three() -> Equilibria:
 
 @pytest.mark.slow
 def test_the_example_has_exactly_three_equilibria(three: Equilibria) -> None:
-    assert three.summary == "3 proven to be all"
+    assert three.summary == "3 found, proven to be all"
     assert three.count_is_odd
     assert sorted(three.indices) == [-1, 1, 1]
     by_link = [np.round(point.values.queue, 2).tolist() for point in three.isolated]
@@ -202,7 +202,7 @@ def test_the_equilibrium_at_limits_is_proven_unique_and_satisfies_the_equations(
     network: Network,
 ) -> None:
     found = all_equilibria(network, starts=1)
-    assert found.summary == "1 proven to be all"
+    assert found.summary == "1 found, proven to be all"
     assert np.allclose(excess_at(found.isolated[0]), 0, atol=1e-6)
 
 

@@ -131,7 +131,7 @@ def all_equilibria(
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
     >>> flows = {"reno": Flows(10, Reno(), base_rtt=0.05)}
     >>> all_equilibria(Network(link, flows), starts=1).summary
-    '1 proven to be all'
+    '1 found, proven to be all'
     """
     if isinstance(budget, bool) or budget < 0:
         raise InvalidInput("all_equilibria", "budget", "0 or above", budget)
