@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
+from tests.aqm.queue_records import record
 from vegasfluid import CoDel, Flows, Link, Network, Reno, mbps, metrics, simulate_fluid
 from vegasfluid.analysis import equilibrium
 from vegasfluid.aqm.base import ADMIT, EARLY, MARK, QueueState
 from vegasfluid.aqm.codel import CoDelState
-from vegasfluid.packet.records import LINK
 
 MS = 10**9
 """A millisecond, ps."""
@@ -26,8 +25,7 @@ class Queue:
     """A queue that packets leave one each millisecond, after a delay that the test chooses."""
 
     def __init__(self, law: CoDel = CoDel(), **values: int) -> None:  # noqa: B008 (it is frozen)
-        fields = dict.fromkeys(LINK, 0) | dict(law.rule.state) | law.packet_parameters()
-        self.record = SimpleNamespace(**fields | values)
+        self.record = record(law, **values)
         self.law, self.time = law, 1000
 
     def leave(self, delay: int, waiting: int = 10) -> int:

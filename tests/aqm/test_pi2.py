@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import root
 
+from tests.aqm.queue_records import PS, SERVICE, record
 from vegasfluid import Flows, Link, Network, Pi2, Reno, mbps, metrics, simulate_packets
 from vegasfluid.analysis import equilibrium, stability
 from vegasfluid.aqm.base import ADMIT, EARLY, MARK, QueueState
 from vegasfluid.aqm.delay_control import DelayControlState
 from vegasfluid.aqm.pi2 import update
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY
-from vegasfluid.packet.records import LINK
-
-PS = 10**12
-SERVICE = PS // 1000
-"""Transmission time of a packet, ps: 1000 packets/s."""
-
-
-def record(law: Pi2, **values: float) -> SimpleNamespace:
-    """A queue's record, long after the last update and before the next one."""
-    fields = dict.fromkeys(LINK, 0) | dict(law.rule.state) | law.packet_parameters()
-    fields |= {"service": SERVICE, "update_at": 10**18}
-    return SimpleNamespace(**fields | values)
 
 
 def updated(law: Pi2, prob: float, waiting: int, old: float) -> float:

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import root
 
+from tests.aqm.queue_records import PS, SERVICE, record
 from vegasfluid import Flows, Link, Network, Pie, Reno
 from vegasfluid.analysis import equilibrium, stability
 from vegasfluid.aqm.base import ADMIT, EARLY, MARK, QueueState
 from vegasfluid.aqm.delay_control import DelayControlState
 from vegasfluid.aqm.pie.packets import update
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY
-from vegasfluid.packet.records import LINK
 
-PS = 10**12
-SERVICE = PS // 1000
-"""Transmission time of a packet, ps: 1000 packets/s."""
 GAINS = ((1e-6, 2048), (1e-5, 512), (1e-4, 128), (1e-3, 32), (1e-2, 8), (1e-1, 2), (2.0, 1))
 """RFC 8033, section 4.2: alpha and beta are divided by this below this probability."""
-
-
-def record(law: Pie, **values: float) -> SimpleNamespace:
-    """A queue's record, long after the last update and before the next one."""
-    fields = dict.fromkeys(LINK, 0) | dict(law.rule.state) | law.packet_parameters()
-    fields |= {"service": SERVICE, "update_at": 10**18}
-    return SimpleNamespace(**fields | values)
 
 
 def updated(law: Pie, prob: float, waiting: int, old: float) -> float:
