@@ -127,7 +127,7 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
         whose = "the limit that was set" if os.environ.get(VARIABLE) else "half of this machine's"
         raise TooLarge(
             f"{what} would take {_gib(needed)} GiB of memory, more than {_gib(allowed)} GiB, "
-            f"{whose}; {remedy}."
+            f"{whose}; set another one (--max-memory), or {remedy}."
         )
 
 

@@ -39,7 +39,7 @@ def test_a_terminal_shows_all_errors_of_a_file_with_their_lines(run, tmp_path, m
     path = written(tmp_path, SMALL.replace("count = 2", "count = 0"))
     status, out, err = run("check", path)
     assert err.count("\n") == 1
-    assert err.endswith("(and 1 more)\n")
+    assert err.endswith("(and 1 more error)\n")
     monkeypatch.setattr("vegasfluid.cli.exit_status.on_terminal", lambda: True)
     status, out, err = run("check", path)
     text = SMALL.splitlines()

@@ -96,7 +96,7 @@ CASES = [
     ("[7, 8, 9]", "[7, 8]", "flows.vegas.base_rtt_ms: must be one value, or 3 values, but is 2 values"),
     ("{ spread_s = 0.1 }", '"random"', 'flows.vegas.start_s: must be a number or a list or a table, but is "random"'),
     ("{ spread_s = 0.1 }", "{ spread_s = -1 }", "flows.vegas.start_s.spread_s: must be at least 0, but is -1"),
-    ("{ spread_s = 0.1 }", "{ spread = 1 }", "flows.vegas.start_s.spread: unknown key; did you mean spread_s? (and 1 more)"),
+    ("{ spread_s = 0.1 }", "{ spread = 1 }", "flows.vegas.start_s.spread: unknown key; did you mean spread_s? (and 1 more error)"),
     ("{ spread_s = 0.1 }", "200", "flows.vegas.start_s: must be below the simulated time (200 s), but is 200"),
     ("{ spread_s = 0.1 }", "[0, 1, 300]", "flows.vegas.start_s[2]: must be below the simulated time (200 s), but is 300"),
     ("{ spread_s = 0.1 }", "[0, 1, 2, 3]", "flows.vegas.start_s: must be one value, or 3 values, but is 4 values"),
@@ -115,7 +115,7 @@ CASES = [
     ('name = "cbr", rate_mbps = 10', 'name = "on_off", times = "weibull", on_ms = 5, off_ms = 5, rate_mbps = 1', 'flows.vegas.traffic.times: must be one of pareto, exponential, but is "weibull"'),
     ("beta_packets = 3", 'beta_packets = 3, dialect = "bsd"', f'flows.vegas.law.dialect: must be one of {", ".join(DIALECTS)}, but is "bsd"'),
     # keys
-    ("capacity_mbps = 155", "capacity = 155", "bottleneck.capacity: unknown key; did you mean capacity_mbps? (and 1 more)"),
+    ("capacity_mbps = 155", "capacity = 155", "bottleneck.capacity: unknown key; did you mean capacity_mbps? (and 1 more error)"),
     ("beta_packets = 3", "beta_packets = 3, delta_packets = 2", "flows.vegas.law.delta_packets: unknown key; did you mean beta_packets?"),
     ('law = { name = "reno" }', 'law = { name = "reno", zzz = 1 }', "flows.reno.law.zzz: unknown key; known are recovery, byte_counting, validates, name"),
     ("[bottleneck]", "[bottelneck]", "bottelneck: unknown key; did you mean bottleneck?"),
@@ -190,7 +190,7 @@ def test_the_text_that_the_cases_change_is_good() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("", "duration_s: must be given, but is missing (and 1 more)"),
+        ("", "duration_s: must be given, but is missing (and 1 more error)"),
         (
             "duration_s = 1\n[flows.a]\ncount = 1\nbase_rtt_ms = 1\nlaw.name = 'reno'",
             "bottleneck: must be given, unless links is, but is missing",
@@ -240,7 +240,7 @@ def test_a_hexadecimal_integer_of_any_size_is_one_line() -> None:
 
 def test_a_packet_of_any_size_is_no_failure() -> None:
     text = "packet_bytes = 0x" + 500 * "f" + GOOD.replace("155", "-1", 1)
-    line = "a.toml: bottleneck.capacity_mbps: must be above 0, but is -1 (and 1 more)"
+    line = "a.toml: bottleneck.capacity_mbps: must be above 0, but is -1 (and 1 more error)"
     assert error_of(text) == line
 
 
@@ -255,7 +255,7 @@ def test_several_errors_are_counted_and_kept() -> None:
         "a.toml: line 12: flows.reno.count: must be at least 1, but is 0",
         "a.toml: line 17: flows.vegas.count: must be at least 1, but is 0",
     )
-    assert str(error.value) == error.value.lines[0] + " (and 2 more)"
+    assert str(error.value) == error.value.lines[0] + " (and 2 more errors)"
 
 
 def test_names_cannot_break_the_line_or_act_on_a_terminal() -> None:

@@ -67,7 +67,8 @@ class ModelFileError(VegasfluidError):
     def __init__(self, *lines: str, places: Sequence[tuple[str, str]] | None = None) -> None:
         self.lines = tuple(printable(line) for line in lines)
         self.places = tuple(("", line) for line in self.lines) if places is None else tuple(places)
-        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        count = len(lines) - 1
+        more = f" (and {count} more error{'s' * (count > 1)})" if count else ""
         super().__init__(self.lines[0] + more)
 
     @property
