@@ -203,6 +203,19 @@ def test_the_model_file_can_be_edited_as_text(page):
     assert "line 1" in page.inner_text("#form-errors")
 
 
+def test_text_that_is_being_edited_is_not_overwritten_by_the_answer_of_a_run(page):
+    page.click("#file summary")
+    page.fill("#text", "half a sent")
+    page.focus("#plane")
+    page.keyboard.press("ArrowRight")
+    check(page)
+    assert page.input_value("#text") == "half a sent"
+    page.select_option("#format", "toml")
+    page.click("#export")
+    page.wait_for_selector("#export-dialog[open]")
+    assert "capacity_mbps = 10" in page.inner_text("#export-text")
+
+
 def test_packets_confirm_the_point_and_mark_it(page):
     before = pixels(page, "#plane")
     page.click("#confirm")

@@ -21,7 +21,7 @@ const KEPT = 6; // planes that are kept
 const page = (id) => document.getElementById(id);
 const planes = new Map();
 const runs = new Runs(take);
-let form, view, planeRequest;
+let form, view, planeRequest, textEdited = false; // whether the text has changes that are not applied
 
 function move(x, y) {
   x = snapped(state.x, x);
@@ -49,7 +49,8 @@ function take(found, asked) {
     }
     if (state.draft) keepDraft();
     else form.show(state.model);
-    page("text").value = found.text;
+    state.text = found.text;
+    if (!textEdited) page("text").value = found.text;
     writeLink(state);
   }
   state.run = found;
@@ -162,7 +163,7 @@ function showPlane() {
 
 /** Show a model that was read: keep the axes and the class where it has them, too. */
 function open(found, wanted = {}) {
-  Object.assign(state, { model: found.document, numbers: found.numbers, draft: false });
+  Object.assign(state, { model: found.document, text: found.text, numbers: found.numbers, draft: false });
   const classes = Object.keys(state.model.flows);
   const [x, y] = firstAxes(), vegas = classes.find((name) => state.model.flows[name].law.name === "vegas");
   for (const [which, first] of [["x", x], ["y", y]]) {
@@ -180,6 +181,7 @@ function open(found, wanted = {}) {
   }
   page("title").textContent = state.model.title ?? "A model without a title";
   page("text").value = found.text;
+  textEdited = false;
   page("warnings").dataset.notes = (found.notes ?? []).join("\n");
   form.show(state.model);
   showErrors([]);
@@ -272,7 +274,7 @@ const marks = [];
 function now() {
   const classes = Object.keys(state.model.flows), isVegas = (name) => state.model.flows[name].law.name === "vegas";
   const vegas = isVegas(state.tuned) ? state.tuned : classes.find(isVegas) ?? state.tuned;
-  return { model: state.model, text: page("text").value, tuned: state.tuned, vegas, point: { x: view.point[0], y: view.point[1], key: planeKey() } };
+  return { model: state.model, text: state.text, tuned: state.tuned, vegas, point: { x: view.point[0], y: view.point[1], key: planeKey() } };
 }
 
 /** Show a point that packets have confirmed, as long as its plane is shown. */
@@ -311,7 +313,7 @@ function use({ tuned, alpha, beta, ratio, interval }) {
 
 /** A command that writes this model to a file and simulates it. */
 function command() {
-  return `cat > network.toml <<'END'\n${page("text").value}END\nvegasfluid simulate network.toml\n`;
+  return `cat > network.toml <<'END'\n${state.text}END\nvegasfluid simulate network.toml\n`;
 }
 
 function listen() {
@@ -331,6 +333,7 @@ function listen() {
   });
   page("models").addEventListener("change", (event) => read({ model: event.target.value }));
   page("keep").addEventListener("click", () => state.run && compare());
+  page("text").addEventListener("input", () => { textEdited = true; });
   page("apply").addEventListener("click", () => read({ text: page("text").value }, { keep: true }));
   page("copy-text").addEventListener("click", () => copy(page("text").value, "Model file"));
   page("copy-link").addEventListener("click", () => copy(location.href, "Link"));

@@ -3,8 +3,8 @@
 import { valueAt } from "./form.js";
 import { nameInWords, unitOf } from "./words.js";
 
-// model: the last valid one; draft: whether the form has changes that are not (yet) valid
-export const state = { model: null, draft: false, numbers: [], x: null, y: null, metric: "ratio", tuned: null, run: null };
+// model: the last valid one; text: its file; draft: whether the form has changes that are not (yet) valid
+export const state = { model: null, text: "", draft: false, numbers: [], x: null, y: null, metric: "ratio", tuned: null, run: null };
 
 export const numberOf = (name) => state.numbers.find((number) => number.name === name);
 
