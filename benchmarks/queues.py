@@ -132,9 +132,12 @@ def grouped(scenario: Mapping[str, Any]) -> Network:
     return replace(network, flows=classes)
 
 
-def fluid_ratio(scenario: Mapping[str, Any]) -> float:
-    """Ratio of the mean goodputs of both congestion controls, second to first, in the fluid."""
-    data = simulate_fluid(grouped(scenario), scenario["duration"], warmup=scenario["warmup"])
+def fluid_ratio(network: Network, scenario: Mapping[str, Any]) -> float:
+    """Ratio of the mean goodputs of both congestion controls, second to first, in the fluid.
+
+    The network has a class for each, and the times are those of the scenario.
+    """
+    data = simulate_fluid(network, scenario["duration"], warmup=scenario["warmup"])
     first, second = metrics.goodput(data).values
     return float(second / first)
 
@@ -155,7 +158,6 @@ def pi2_difference(scenario: Mapping[str, Any], seeds: int) -> float:
     Packets are means over this number of seeds.
     """
     network, until, warmup = over_pi2(scenario), scenario["duration"], scenario["warmup"]
-    fluid = metrics.goodput(simulate_fluid(network, until, warmup=warmup)).values
     packets = np.mean(
         [
             metrics.goodput(simulate_packets(network, until, warmup=warmup, seed=seed + 1)).values
@@ -163,7 +165,7 @@ def pi2_difference(scenario: Mapping[str, Any], seeds: int) -> float:
         ],
         axis=0,
     )
-    return float(fluid[1] / fluid[0] / (packets[1] / packets[0]) - 1)
+    return float(fluid_ratio(network, scenario) / (packets[1] / packets[0]) - 1)
 
 
 def measure(full: bool) -> Figures:
@@ -178,7 +180,7 @@ def measure(full: bool) -> Figures:
         pairs[name] = compared(row, runs)
         if "rtt_ms" not in scenario["flows"][0]:
             means = means_of(algos, np.mean([each.goodput for each in runs], axis=0))
-            fluid[name] = fluid_ratio(scenario) / (means[1] / means[0]) - 1
+            fluid[name] = fluid_ratio(grouped(scenario), scenario) / (means[1] / means[0]) - 1
             if scenario["queue"]["kind"] == "pie":
                 pi2[name] = pi2_difference(scenario, seeds)
     shares = np.abs([each["share"].difference for each in pairs.values()])

@@ -73,6 +73,7 @@ FURTHER = (
     "vegasfluid.aqm.codel.CoDelState",
     "vegasfluid.aqm.delay_control.DelayControl",
     "vegasfluid.aqm.delay_control.DelayControlState",
+    "vegasfluid.aqm.delay_control.TargetDelay",
     "vegasfluid.aqm.red.red.AdaptedAverage",
     "vegasfluid.aqm.red.red.Gap",
     "vegasfluid.congestion.cubic.CubicWindow",

@@ -43,7 +43,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from vegasfluid import smooth
-from vegasfluid.aqm.base import ADMIT, EARLY, MARK, AdmissionRule, QueueDiscipline, QueueState
+from vegasfluid.aqm.base import ADMIT, EARLY, MARK, AdmissionRule, QueueState
+from vegasfluid.aqm.delay_control import SEARCH_BAND, TargetDelay
 from vegasfluid.clock import picoseconds
 from vegasfluid.quantities import Delay, Positive
 
@@ -55,9 +56,6 @@ SOON = 16
 """Intervals after the last planned drop within which drops begin with a larger count (Linux)."""
 RESTART = 1 - 1 / math.sqrt(2)
 """Part of the rate of drops that a restart takes away, where episodes of drops are all the same."""
-SEARCH_BAND = 1e-3
-"""Width of the delays, relative to the target, over which a search for an equilibrium lets the
-probability rise from 0 to 1 (chosen: so narrow that Newton's method corrects it in a few steps)."""
 LIKELY = 1.33
 """Delay at equilibrium, relative to the target: the timer stays at `ARMING` there, or above if many
 packets have to be dropped (from `CoDel.derivative`: s = 0.925 at T = 0.76)."""
@@ -188,7 +186,7 @@ class CoDelState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CoDel(QueueDiscipline):
+class CoDel(TargetDelay):
     """Controlled delay (CoDel).
 
     >>> CoDel().interval
@@ -210,11 +208,6 @@ class CoDel(QueueDiscipline):
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them."""
 
-    @property
-    def marks(self) -> bool:
-        """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
-        return self.ecn
-
     def init(self) -> CoDelState:
         """State in the fluid model for an empty queue: no drops, and the timer at 0."""
         return CoDelState(0.0, 0.0)
@@ -226,10 +219,6 @@ class CoDel(QueueDiscipline):
             capacity: packets/s; not used.
         """
         return 1 / (FALL * self.interval)
-
-    def average_queue(self, aqm_state: CoDelState) -> Any:
-        """0 packets, in the shape of the state: CoDel has no average of the queue."""
-        return 0.0 * aqm_state.drop_load
 
     def above(self, state: QueueState) -> Any:
         """Fraction of time for which the delay is above the target, 0 to 1, at a mean queue.
@@ -263,15 +252,6 @@ class CoDel(QueueDiscipline):
         rising = above * smooth.positive_part(1 - timer / LONGEST)
         running = rising - (1 - above) * timer / FALL
         return CoDelState((growth - restart) / self.interval, running / self.interval)
-
-    @property
-    def integrates(self) -> bool:
-        """True: above the target the rate of drops grows without end."""
-        return True
-
-    def target_queue(self, capacity: Any) -> Any:
-        """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
-        return self.target * capacity
 
     def converging_derivative(self, state: QueueState) -> CoDelState:
         """Time derivative of a state that follows the delay: rate of drops and timer, 1/s.

@@ -1,4 +1,4 @@
-"""Control of the queueing delay: what PIE and PI2 have in common, in the fluid and for packets.
+"""Control of the queueing delay: what PIE and PI2 have in common, and some of it CoDel.
 
 Every T = `t_update` a controller changes a probability P by alpha (delay - target) + beta (delay -
 old delay), times a gain. In the fluid model P is a state. The updates are spread over T, and the
@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueDiscipline, QueueState
 
-__all__ = ["DelayControl", "DelayControlState", "queueing_delay", "trend"]
+__all__ = ["SEARCH_BAND", "DelayControl", "DelayControlState", "TargetDelay"]
+__all__ += ["queueing_delay", "trend"]
 
 SEARCH_BAND = 1e-3
 """Width of the delays, relative to the target, over which a search for an equilibrium lets the
@@ -67,20 +68,39 @@ class DelayControlState(NamedTuple):
     old_delay: Any
 
 
-class DelayControl(QueueDiscipline):
-    """A queue discipline that adjusts a probability until the queueing delay is at its target."""
+class TargetDelay(QueueDiscipline):
+    """A queue discipline that drops more and more while the queueing delay is above a target."""
 
     if TYPE_CHECKING:
         target: float
-        t_update: float
-        alpha: float
-        beta: float
         ecn: bool
 
     @property
     def marks(self) -> bool:
         """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
         return self.ecn
+
+    @property
+    def integrates(self) -> bool:
+        """True: drops grow without end above the target."""
+        return True
+
+    def target_queue(self, capacity: Any) -> Any:
+        """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
+        return self.target * capacity
+
+    def average_queue(self, aqm_state: Any) -> Any:
+        """0 packets, in the shape of the state: the discipline has no average of the queue."""
+        return 0.0 * aqm_state[0]
+
+
+class DelayControl(TargetDelay):
+    """A queue discipline that adjusts a probability until the queueing delay is at its target."""
+
+    if TYPE_CHECKING:
+        t_update: float
+        alpha: float
+        beta: float
 
     def init(self) -> DelayControlState:
         """State in the fluid model for an empty queue: probability 0 and delay 0."""
@@ -94,10 +114,6 @@ class DelayControl(QueueDiscipline):
         """
         return 1 / self.t_update
 
-    def average_queue(self, aqm_state: DelayControlState) -> Any:
-        """0 packets, in the shape of the state: the discipline has no average of the queue."""
-        return 0.0 * aqm_state.old_delay
-
     def trend(self, state: QueueState) -> tuple[Any, Any]:
         """Change of the probability in an update before any gain, and the growth of the delay, s.
 
@@ -107,15 +123,6 @@ class DelayControl(QueueDiscipline):
         delay = state.queue / state.capacity
         growth = delay - state.aqm_state.old_delay
         return self.alpha * (delay - self.target) + self.beta * growth, growth
-
-    @property
-    def integrates(self) -> bool:
-        """True: the probability changes until the delay is at the target."""
-        return True
-
-    def target_queue(self, capacity: Any) -> Any:
-        """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
-        return self.target * capacity
 
     def converging_derivative(self, state: QueueState) -> DelayControlState:
         """Time derivative of a state that follows the delay: probability 1/s, old delay s/s.
