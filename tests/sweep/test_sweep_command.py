@@ -154,7 +154,7 @@ def test_errors_are_one_line_and_create_no_store(
 
 def test_more_invalid_input(model, tmp_path, capsys):
     assert run_app(packets(model)) == 2
-    assert "--out must be given" in capsys.readouterr().err
+    assert "--out must be a new Zarr store, such as map.zarr" in capsys.readouterr().err
     assert run_app(packets(model, "--out", tmp_path / "no" / "a.zarr")) == 2
     assert "in an existing folder" in capsys.readouterr().err
     fluid = ["sweep", str(model), "--over", OVER, "--out", str(tmp_path / "a.zarr")]
