@@ -309,6 +309,10 @@ class Value:
         """All fields by name, in the units of the program: packets, s, packets/s."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def value_in_use(self, name: str) -> Any:
+        """Value of field `name`; where it is None and other fields determine it, that value."""
+        return getattr(self, name)
+
 
 def require_one_of(value: object, name: str, allowed: Iterable[str]) -> None:
     """Check that field `name` of a value is one of the `allowed` names.

@@ -37,6 +37,25 @@ def capped_aimd(cut: float, cap: float, prob: float) -> float:
     return area / time
 
 
+def friendly_alone(cut: float, increase: float, prob: float) -> float:
+    """The mean window of CUBIC flows, each alone, in the Reno-friendly region of RFC 9438.
+
+    The window grows by `increase` packets a round trip up to the window before the loss, and by one
+    above it.
+    """
+    prior = np.full(FLOWS, 1.4 / math.sqrt(prob))
+    time = area = 0.0
+    for packets in packets_between_losses(prob).reshape(-1, FLOWS):
+        start = (1 - cut) * prior
+        below = np.minimum(packets, (prior**2 - start**2) / (2 * increase))
+        knee = np.sqrt(start**2 + 2 * increase * below)
+        after = np.sqrt(knee**2 + 2 * (packets - below))
+        time += ((knee - start) / increase + after - knee).sum()
+        area += packets.sum()
+        prior = after
+    return float(area / time)
+
+
 def cubic_alone(law: Cubic, rtt: float, prob: float) -> float:
     """The mean window of CUBIC flows, each alone, without its Reno-friendly region."""
     cut, c = 1 - law.beta, law.C

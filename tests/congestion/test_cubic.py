@@ -103,10 +103,16 @@ def test_a_round_trip_makes_of_a_window_at_most_half_more() -> None:
     assert steady.flow.cwnd - before == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(("beta", "step"), [(0.7, 9 / 17), (0.8, 1 / 3)])
-def test_the_reno_friendly_region_is_aimd(beta: float, step: float) -> None:
-    """It has alpha = 3 (1 - beta) / (1 + beta) a round trip, and 1 from the last maximum on."""
-    steady = after_loss(Cubic(beta=beta), 100.0, 5)  # RTT 5 ms: the cubic is far slower
+@pytest.mark.parametrize(
+    ("beta", "given", "step"), [(0.7, None, 9 / 17), (0.8, None, 1 / 3), (0.7, 0.6, 0.6)]
+)
+def test_the_reno_friendly_region_is_aimd(beta: float, given: float | None, step: float) -> None:
+    """It has alpha = 3 (1 - beta) / (1 + beta) a round trip, and 1 from the last maximum on.
+
+    A given `friendly_increase` takes the place of alpha.
+    """
+    law = Cubic(beta=beta, friendly_increase=given)
+    steady = after_loss(law, 100.0, 5)  # RTT 5 ms: the cubic is far slower
     start = steady.flow.cwnd
     assert start == pytest.approx(100 * beta, abs=0.01)
     grown = steady.run_round_trips(30) - start
@@ -263,10 +269,13 @@ AGES = (0.0, 0.3, 0.7, 1.0, 1.4, 2.0)
 @pytest.mark.parametrize(
     ("lost", "rtt_ms"), [(1000.0, 50), (200.0, 100), (30.0, 100), (60.0, 10), (12.0, 40)]
 )
+@pytest.mark.parametrize("increase", [None, 0.3])
 @pytest.mark.parametrize("kind", [0, 1])
-def test_the_fluid_s_epochs_are_those_of_the_rules(kind: int, lost: float, rtt_ms: float) -> None:
+def test_the_fluid_s_epochs_are_those_of_the_rules(
+    kind: int, increase: float | None, lost: float, rtt_ms: float
+) -> None:
     """From a loss on, also one below the plateau, and where standard TCP has more."""
-    law, rtt = Cubic(), rtt_ms * 1e-3
+    law, rtt = Cubic(friendly_increase=increase), rtt_ms * 1e-3
     steady = after_loss(law, lost * (1.2 if kind else 1.0), rtt_ms)
     if kind:  # lose again on the way up
         lost = steady.flow.cwnd

@@ -9,6 +9,7 @@ import pytest
 
 from vegasfluid.analysis.closed_forms import equilibrium_window
 from vegasfluid.congestion.base import aimd_loss_factor
+from vegasfluid.congestion.counted_growth import packets_of_growth
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import HOSTS
@@ -125,6 +126,27 @@ def test_ns2_friendly_window_does_not_depend_on_beta() -> None:
     assert flow.cwnd == 7.0
     result = run(law, flow, 2 * SECOND, 0.3, 10 * MS)
     assert pytest.approx(result, abs=1.5) == 7 + 1 + 30 * 8 / 23
+
+
+@pytest.mark.parametrize("implementation", ["linux", "ns2", "ns3"])
+def test_counted_packets_have_a_given_increase_in_eighths(implementation: str) -> None:
+    """A quarter of a packet per window: 4 windows per packet, and 0.26: 30/8 windows."""
+    for increase, eighths in ((0.25, 32), (0.26, 30)):
+        law = Cubic(implementation=implementation, friendly_increase=increase)
+        assert packets_of_growth(100.0, law.packet_parameters()["alpha_cubic"]) == (
+            100 * eighths // 8
+        )
+    assert Cubic(implementation=implementation).value_in_use("friendly_increase") == pytest.approx(
+        {"ns2": 8 / 23}.get(implementation, 9 / 17)
+    )
+
+
+@pytest.mark.parametrize("implementation", ["linux", "ns3"])
+def test_a_window_of_two_packets_grows_with_any_beta(implementation: str) -> None:
+    """2 packets over 2.45 a round trip are less than one: one is acknowledged per packet."""
+    law = Cubic(beta=0.1, implementation=implementation)
+    flow = flow_of(law, cwnd=2.0, delay_min=10.0 * MS)
+    assert run(law, flow, SECOND, 0.1, 10 * MS) > 4
 
 
 def test_ns2_grows_by_one_packet_for_fifty_acks_before_a_loss() -> None:

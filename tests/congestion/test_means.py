@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from tests.congestion.drawn import capped_aimd, cubic_alone
+from tests.congestion.drawn import capped_aimd, cubic_alone, friendly_alone
 from vegasfluid.congestion.base import Signals, Window, aimd_loss_factor
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
 from vegasfluid.congestion.loss_recovery import timeout_share
@@ -93,6 +93,16 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     law = Cubic(beta=beta, fast_convergence=fast, friendly=False)
     drawn = cubic_alone(law, 0.1, PROB)
     assert float(cubic_at_rest(law, "iid", 0.1).cwnd) == pytest.approx(drawn, rel=0.02)
+
+
+@pytest.mark.parametrize("increase", [0.1, 0.3, 0.53, 1.0, 1.5])
+@pytest.mark.parametrize("beta", [0.7, 0.8])
+def test_friendly_cubic_under_independent_losses(beta: float, increase: float) -> None:
+    """With any growth up to the window before the loss, and one packet a round trip above it."""
+    law = Cubic(beta=beta, friendly_increase=increase)
+    growth = law.closure("iid")[1]
+    window = math.sqrt(growth / ((1 - beta) * PROB))
+    assert window == pytest.approx(friendly_alone(1 - beta, increase, PROB), rel=0.025)
 
 
 @pytest.mark.parametrize(

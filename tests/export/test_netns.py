@@ -229,6 +229,7 @@ def test_hosts_that_linux_has_not_are_refused(change, message):
     [
         (vf.VegasRerouting(), "law must be one that Linux has"),
         (vf.Cubic(C=0.5), "law.C must be 0.4 for Linux"),
+        (vf.Cubic(friendly_increase=0.5), "friendly_increase 0.5 is not supported: Linux computes"),
         (vf.Scalable(decrease=0.25), "law.decrease must be 0.125 for Linux"),
         (vf.Vegas(7, 9, 1, dialect="linux"), "one alpha, beta and gamma"),
     ],

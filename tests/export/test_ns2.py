@@ -212,6 +212,8 @@ def test_what_ns2_does_not_have_is_rejected():
     require_unsupported(
         small(RENO='law = { name = "cubic", recovery = "reno" }'), "law.recovery must be sack"
     )
+    increase = 'law = { name = "cubic", friendly_increase = 0.5 }'
+    require_unsupported(small(RENO=increase), "friendly_increase 0.5 is not supported: ns-2")
     require_unsupported(small(QUEUE="jitter_ms = 1"), "links.bottleneck: jitter must be 0 for ns-2")
     quick = f"{PLAIN['RENO']}\ndelayed_ack_ms = 40\nquick_acks = 16"
     require_unsupported(small(RENO=quick), "quick_acks must be 0 for ns-2")

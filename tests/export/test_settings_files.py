@@ -286,6 +286,12 @@ def test_attributes_of_ns3_exist(law):
         assert attribute in ATTRIBUTES[kind].split()
 
 
+def test_ns3_computes_the_increase_of_cubic():
+    law = vf.Cubic(friendly_increase=0.5)
+    with pytest.raises(vf.InvalidInput, match="ns-3 computes it from beta"):
+        exported("ns3", Model(network().with_law("reno", law), duration=20))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_scenario_of_ns3_is_python_and_acts_on_no_name(name):
     model = Model(network(name), duration=20, title=name, source=name)

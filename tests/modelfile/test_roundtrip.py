@@ -68,6 +68,7 @@ laws = st.one_of(
         beta=fractions,
         fast_convergence=st.booleans(),
         friendly=st.booleans(),
+        friendly_increase=st.none() | positive,
         recovery=st.sampled_from([None, "reno", "newreno", "sack"]),
     ),
     st.builds(

@@ -179,6 +179,7 @@ def test_what_does_not_matter_is_left_alone() -> None:
 TUNED = {
     "cubic.beta": 0.5,
     "cubic.C": 1.2,
+    "cubic.friendly_increase": 0.4,
     "vegas.gamma_packets": 3.0,
     "bottleneck.min_thresh_packets": 12.0,
     "bottleneck.max_drop": 0.3,
@@ -211,6 +212,9 @@ def test_the_equations_have_the_number_that_the_network_has(mixed: vf.Network, n
 
 
 def test_a_number_without_a_range_has_one_within_what_is_valid(mixed: vf.Network) -> None:
+    names = ["cubic.friendly_increase"]
+    [increase] = (one.range(mixed) for one in named_parameters(mixed, names))
+    assert increase == (pytest.approx(0.9 / 17), pytest.approx(90 / 17))
     names = ["cubic.beta", "bottleneck.min_thresh_packets", "bottleneck.buffer_packets"]
     beta, threshold, buffer = (one.range(mixed) for one in named_parameters(mixed, names))
     assert beta == (pytest.approx(0.07), pytest.approx(1.0))

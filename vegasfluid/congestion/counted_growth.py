@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["COUNT", "add_packets", "grow_as_reno", "slow_start"]
+__all__ = ["COUNT", "add_packets", "grow_as_reno", "packets_of_growth", "slow_start"]
 
 COUNT: dict[str, int | float] = {"acked_count": 0}
 """Field of a flow that these functions use, with its initial value: packets acknowledged since the
 window last grew."""
+ROUNDING_ERROR = 1e-9
+"""Added before a quotient is rounded down, so that 8 / (8 / 15) is 15."""
 
 
 def slow_start(flow: Any, acked: int) -> int:
@@ -37,6 +39,15 @@ def add_packets(flow: Any, needed: int, acked: int) -> None:
     if flow.acked_count >= needed:
         flow.cwnd += float(flow.acked_count // needed)
         flow.acked_count %= needed
+
+
+def packets_of_growth(cwnd: float, increase: float) -> int:
+    """Packets to be acknowledged per packet of growth of an AIMD sender's window, at least 1.
+
+    It is `cwnd` (packets) over `increase` (packets per round trip), of which the reciprocal is
+    rounded down to eighths.
+    """
+    return max(int(cwnd * int(8 / increase + ROUNDING_ERROR) / 8), 1)
 
 
 def grow_as_reno(flow: Any, acked: int) -> None:

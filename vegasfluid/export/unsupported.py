@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.network import Flows, Link
 
 __all__ = [
     "equivalent",
     "linux_red_notes",
+    "require_computed_increase",
     "require_discipline",
     "require_no_jitter",
     "require_rfc_3649",
@@ -58,6 +59,16 @@ def require_values(name: str, law: Any, system: str, **allowed: object) -> None:
         if getattr(law, key) != value:
             given = getattr(law, key)
             raise InvalidInput(f"flows.{name}", f"law.{key}", f"{value} for {system}", given)
+
+
+def require_computed_increase(name: str, law: Any, system: str) -> None:
+    """Raise Unsupported if CUBIC (`law`) of class `name` has a `friendly_increase`.
+
+    `system`, which is named in the message, computes it from beta.
+    """
+    if law.friendly_increase is not None:
+        what = f"law.friendly_increase {law.friendly_increase:g}"
+        raise Unsupported(f"flows.{name}", what, f"{system} computes it from beta")
 
 
 def require_rfc_3649(name: str, law: Any, system: str) -> None:

@@ -59,11 +59,12 @@ class Parameter:
     def value(self, network: Network) -> Any:
         """Value of the parameter in `network`, in the unit that ends its name.
 
-        A value that the network leaves to a host is that of the host.
+        A value that the network leaves to a host is that of the host; one that follows from other
+        parameters is computed from them.
         """
         owner = getattr(network.resolved(), self.group)[self.owner]
         holder = owner if self.part is None else getattr(owner, self.part)
-        return getattr(holder, self.field) / self.scale
+        return holder.value_in_use(self.field) / self.scale
 
     def with_value(self, network: Network, value: Any) -> Network:
         """A network in which the parameter has another value, in the unit that ends its name.
@@ -181,7 +182,7 @@ def numbers_of(holder: Value, packet_bytes: int) -> list[tuple[str, str, float]]
     """
     numbers = []
     for field in fields(holder):
-        unit, value = unit_of(type(holder), field.name), getattr(holder, field.name)
+        unit, value = unit_of(type(holder), field.name), holder.value_in_use(field.name)
         if unit is None or value is None or isinstance(value, tuple | Value):
             continue
         rate = BITS_PER_MEGABIT / (BITS_PER_BYTE * packet_bytes)

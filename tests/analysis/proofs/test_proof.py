@@ -64,6 +64,12 @@ def test_explicit_windows_are_those_of_the_drifts(law, process):
             assert found == pytest.approx(window(law, 0.1, rtt, prob, process), rel=1e-11)
 
 
+def test_a_given_increase_of_cubic_is_not_supported():
+    flows = {"vegas": VEGAS, "other": Flows(1, Cubic(friendly_increase=0.5), base_rtt=0.1)}
+    with pytest.raises(InvalidInput, match="increase that follows from beta"):
+        fair_alpha_problem(Network(BASE.link, flows))
+
+
 @pytest.mark.parametrize("gentle", [False, True])
 @pytest.mark.parametrize("wait", [False, True])
 def test_elasticities_are_those_of_red(gentle, wait):

@@ -142,7 +142,7 @@ def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
     if not law.friendly:
         return curve
     reno = substitute(reno_friendly_window(loss_process), values)
-    if not law.catches_up:
+    if not law.catches_up or law.friendly_increase is not None:
         increase = law.closure(loss_process)[1]
         squared = exact(increase) / exact(1 - law.beta) / symbol("drop_prob")
         reno = replace(reno, expression=sp.sqrt(squared))

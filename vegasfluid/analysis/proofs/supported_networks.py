@@ -23,7 +23,7 @@ from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.errors import InvalidInput, Words
+from vegasfluid.errors import InvalidInput, Unsupported, Words
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 
@@ -253,11 +253,18 @@ def loss_based_flows(flows: Flows, count: int, base_rtt: float) -> LossBasedFlow
         flows: the class.
         count: number of flows.
         base_rtt: their base RTT, s.
+
+    Raises:
+        Unsupported: for CUBIC with a `friendly_increase`.
     """
     law, fields = flows.law, group_fields(flows, count, base_rtt)
     if type(law) in (Reno, NewReno):
         return LossBasedFlows(**fields, law=law.name)
     if isinstance(law, Cubic) and type(law) is Cubic:
+        if law.friendly_increase is not None:
+            what = f"friendly_increase {law.friendly_increase:g}"
+            reason = "a certificate has the increase that follows from beta"
+            raise Unsupported(type(law).__name__, what, reason)
         return CubicFlows(
             **fields,
             law=law.name,

@@ -18,7 +18,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.counted_growth import COUNT, add_packets, slow_start
+from vegasfluid.congestion.counted_growth import (
+    COUNT,
+    add_packets,
+    packets_of_growth,
+    slow_start,
+)
 from vegasfluid.congestion.packet_rules import PacketRules
 
 __all__ = ["rules"]
@@ -115,7 +120,7 @@ def follow_reno(flow: Flow) -> None:
     1/alpha_cubic windows of packets (RFC 9438, section 4.3), which the kernel rounds down to
     eighths: 15/8 for beta = 0.7.
     """
-    needed = float(int(flow.cwnd * int(8 / flow.alpha_cubic) / 8))
+    needed = float(packets_of_growth(flow.cwnd, flow.alpha_cubic))
     while flow.friendly_acked > needed:
         flow.friendly_acked -= needed
         flow.friendly_window += 1.0

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vegasfluid.congestion.counted_growth import packets_of_growth
 from vegasfluid.congestion.packet_rules import PacketRules
 
 __all__ = ["FRIENDLY_EIGHTHS", "FRIENDLY_INCREASE", "rules"]
@@ -91,7 +92,7 @@ def follow_reno(flow: Flow) -> None:
 
     If it exceeds `cwnd`, `per_packet` (ACKs per packet of growth) is lowered to grow as fast.
     """
-    needed = int(flow.cwnd) * FRIENDLY_EIGHTHS // 8
+    needed = packets_of_growth(int(flow.cwnd), flow.alpha_cubic)
     while flow.friendly_acks > needed:
         flow.friendly_acks -= needed
         flow.friendly_window += 1.0

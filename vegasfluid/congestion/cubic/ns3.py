@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vegasfluid.congestion.counted_growth import packets_of_growth
 from vegasfluid.congestion.packet_rules import PacketRules
 
 __all__ = ["rules"]
@@ -90,7 +91,7 @@ def follow_reno(flow: Flow, count: float) -> float:
         faster to keep up with `friendly_window`.
     """
     cwnd = float(int(flow.cwnd))
-    needed = float(int(cwnd * int(8 / flow.alpha_cubic) / 8))
+    needed = float(packets_of_growth(cwnd, flow.alpha_cubic))
     while flow.friendly_acked > needed:
         flow.friendly_acked -= needed
         flow.friendly_window += 1.0

@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from vegasfluid.errors import Unsupported
 from vegasfluid.export.dialects import VegasParameters, all_equal
 from vegasfluid.export.linux import CONTROLS
-from vegasfluid.export.unsupported import equivalent, require_rfc_3649, require_values
+from vegasfluid.export.unsupported import (
+    equivalent,
+    require_computed_increase,
+    require_rfc_3649,
+    require_values,
+)
 from vegasfluid.network import Flows
 from vegasfluid.network.hosts import TEXTBOOK
 from vegasfluid.traffic.bulk import Bulk
@@ -62,6 +67,8 @@ def control_of(name: str, flows: Flows) -> tuple[str, str]:
     law = flows.law
     if law.name == "highspeed":
         require_rfc_3649(name, law, LINUX)
+    if law.name == "cubic":
+        require_computed_increase(name, law, LINUX)
     for key in FIXED.get(law.name, ()):
         require_values(name, law, LINUX, **{key: getattr(type(law)(), key)})
     return names

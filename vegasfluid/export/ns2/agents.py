@@ -18,7 +18,12 @@ from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.dialects import VegasParameters
 from vegasfluid.export.quoting import tcl_number
-from vegasfluid.export.unsupported import equivalent, require_rfc_3649, require_values
+from vegasfluid.export.unsupported import (
+    equivalent,
+    require_computed_increase,
+    require_rfc_3649,
+    require_values,
+)
 from vegasfluid.network import Flows
 
 __all__ = ["Agent", "agent_of", "receiver_of"]
@@ -125,10 +130,11 @@ def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Age
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
     """ns-2 agents for the Linux kernel's CUBIC with the parameters of `law`.
 
-    In the kernel's units; raises InvalidInput unless recovery is by SACK and C is 0.4. A note says
-    so if the model has another implementation.
+    In the kernel's units; raises InvalidInput unless recovery is by SACK and C is 0.4, and for a
+    `friendly_increase`. A note says so if the model has another implementation.
     """
     require_values(name, law, "ns-2", recovery="sack", C=CUBIC_C)
+    require_computed_increase(name, law, "ns-2")
     notes = (CUBIC_NOTE.format(name, law.implementation),) if law.implementation != "ns2" else ()
     agent = linux(
         "cubic",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.dctcp_elsewhere import ns3_attributes
 from vegasfluid.export.dialects import VegasParameters
-from vegasfluid.export.unsupported import equivalent, require_rfc_3649
+from vegasfluid.export.unsupported import equivalent, require_computed_increase, require_rfc_3649
 from vegasfluid.network import Flows
 from vegasfluid.quantities import bits_per_second
 from vegasfluid.traffic.bulk import Bulk
@@ -80,7 +80,9 @@ def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sen
     """The type ns3::TcpCubic with the parameters of `law`.
 
     It has HyStart if the model's implementation is ns-3's; a note states this if it is another.
+    Raises Unsupported for a `friendly_increase`.
     """
+    require_computed_increase(name, law, "ns-3")
     own = law.implementation == "ns3"
     values = {
         "C": repr(law.C),
