@@ -7,7 +7,8 @@ Sources:
     FreeBSD, sys/netinet/cc/cc_vegas.c and cc_vegas(4) (alpha, beta, their handlers; no gamma: slow
     start ends above beta); mod_cc(4) (net.inet.tcp.cc.algorithm); sbin/ipfw/dummynet.c and ipfw(8)
     (w_q and max_p as whole parts of 2^16, delays of whole milliseconds up to 10000, thresholds in
-    packets where the queue is, red, gred, ecn, pipe_slot_limit of 100).
+    packets where the queue is, red, gred, ecn, pipe_slot_limit of 100); sys/netpfil/ipfw/
+    ip_dn_io.c (marks).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.aqm.step import StepMarking
 from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.codel_elsewhere import codel_in_ipfw, codel_notes
@@ -33,6 +35,7 @@ from vegasfluid.export.shell_scripts import (
     control_commands,
     origin_comments,
 )
+from vegasfluid.export.step_elsewhere import step_in_ipfw
 from vegasfluid.export.unsupported import require_discipline
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
@@ -63,6 +66,10 @@ WAIT_NOTE = (
 GAMMA_NOTE = "FreeBSD's Vegas has no gamma: its slow start ends above beta."
 ADAPTIVE_NOTE = "dummynet's RED is not adaptive: max_p stays constant."
 HARD_NOTE = "dummynet marks above the upper threshold, too, where the model drops (hard_drop)."
+ECN_NOTE = (
+    "With ecn, dummynet marks every packet while the average is above the lower threshold; the "
+    "model marks some of them, with the probability of RED's curve."
+)
 BYTES_NOTE = "The queue is in packets, where the model counts bytes."
 HEAD = """\
 #!/bin/sh
@@ -164,11 +171,13 @@ def queue_part(
         f"delay: {link.delay * 1e3:g} ms in the model, {delay} ms in dummynet (whole milliseconds)."
     )
     queue, notes = f"queue {slots}", []
-    law = require_discipline(name, link, "freebsd", (CoDel, DropTail, Pie, Red))
+    law = require_discipline(name, link, "freebsd", (CoDel, DropTail, Pie, Red, StepMarking))
     if isinstance(law, CoDel):
         queue, notes = f"{queue} {codel_in_ipfw(law)}", codel_notes()
     elif isinstance(law, Pie):
         queue += f" {ipfw_words(law)}"
+    elif isinstance(law, StepMarking):
+        queue += f" {step_in_ipfw(law)}"
     elif isinstance(law, Red):
         rounding, options, notes = red_options(law)
         lines += comment(rounding)
@@ -212,6 +221,7 @@ def red_options(red: Red) -> tuple[str, str, list[str]]:
         WAIT_NOTE: red.waits,
         ADAPTIVE_NOTE: red.adaptive,
         BYTES_NOTE: red.counts_bytes,
+        ECN_NOTE: red.ecn,
         HARD_NOTE: red.ecn and red.hard_drop,
     }
     return rounding, options, [note for note, applies in differences.items() if applies]

@@ -18,6 +18,7 @@ from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.aqm.step import StepMarking
 from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.export.codel_elsewhere import codel_in_tc, codel_notes
 from vegasfluid.export.dctcp_elsewhere import linux_lines
@@ -34,6 +35,7 @@ from vegasfluid.export.shell_scripts import (
     control_commands,
     origin_comments,
 )
+from vegasfluid.export.step_elsewhere import reject_step_in_linux
 from vegasfluid.export.unsupported import require_discipline
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
@@ -176,6 +178,8 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
     )
     lines += ['need_device "$1"', f'root_of "${{3:-}}" {rate}']
     begin = 'tc qdisc replace dev "$DEVICE" $PARENT'
+    if isinstance(link.aqm, StepMarking):
+        reject_step_in_linux(name)
     law = require_discipline(name, link, "linux", (CoDel, DropTail, Pi2, Pie, Red))
     if isinstance(law, DropTail):
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []

@@ -20,9 +20,11 @@ from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.aqm.step import StepMarking
 from vegasfluid.export.codel_elsewhere import codel_in_tc
 from vegasfluid.export.pie_elsewhere import tc_words
 from vegasfluid.export.red_in_tc import rounded_red
+from vegasfluid.export.step_elsewhere import reject_step_in_linux
 from vegasfluid.export.unsupported import require_discipline
 from vegasfluid.network import Link, Network
 from vegasfluid.quantities import bits_per_second
@@ -163,6 +165,8 @@ def queue_words(name: str, link: Link, network: Network) -> list[str]:
     frame = network.packet_bytes + ETHERNET
     rate = rate_of(link.capacity, network.packet_bytes)
     bucket = f"root handle 1: tbf rate {rate} burst {frame + BURST} limit {1000 * ENDLESS}"
+    if isinstance(link.aqm, StepMarking):
+        reject_step_in_linux(name)
     law = require_discipline(name, link, "Linux", (CoDel, DropTail, Pie, Red))
     if isinstance(law, Red):
         inner = red_words(law, link, frame, rate)

@@ -8,16 +8,17 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
+from vegasfluid.aqm.step import StepMarking
 from vegasfluid.export.quoting import tcl_number
-from vegasfluid.export.unsupported import linux_red_notes, require_discipline, require_no_jitter
+from vegasfluid.export.step_elsewhere import ALWAYS_MARKS, step_in_ns2
+from vegasfluid.export.unsupported import require_discipline, require_no_jitter
 from vegasfluid.network import Link
 
-__all__ = ["notes_of", "queue_of"]
+__all__ = ["queue_of"]
 
 
 def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[str, str]]:
@@ -32,21 +33,16 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[s
         InvalidInput: for jitter or a queue discipline that ns-2 does not support.
     """
     require_no_jitter(name, link, "ns-2")
-    law = require_discipline(name, link, "ns-2", (DropTail, Red))
+    law = require_discipline(name, link, "ns-2", (DropTail, Red, StepMarking))
+    if isinstance(law, StepMarking):
+        return "RED", int(link.buffer), step_in_ns2(name, law, packet_bytes)
     if isinstance(law, DropTail):
         return "DropTail", int(link.buffer) + 1, {}
     return "RED", int(link.buffer), red_variables(law, packet_bytes)
 
 
-MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."
-
-
-def notes_of(links: Iterable[Link]) -> tuple[str, ...]:
-    """Notes on differences between the queues of ns-2 and of the model, one sentence each."""
-    links = list(links)
-    queues = [link.aqm for link in links]
-    marking = any(isinstance(aqm, Red) and aqm.ecn and not aqm.hard_drop for aqm in queues)
-    return ((MARK_NOTE,) if marking else ()) + linux_red_notes(links, "ns-2")
+CERTAIN = 1
+"""ns-2's `mark_p_`, with which RED drops where its curve has a probability of 1."""
 
 
 def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
@@ -64,6 +60,7 @@ def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
         "gentle_": red.gentle,
         "wait_": red.waits,
         "setbit_": red.ecn,
+        "mark_p_": CERTAIN if red.hard_drop else ALWAYS_MARKS,
         "adaptive_": red.adaptive,
         "bytes_": red.counts_bytes and not red.is_linux,
         "queue_in_bytes_": red.counts_bytes,

@@ -10,11 +10,12 @@ from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.hosts import Substitute, fit_hosts
 from vegasfluid.export.ns2.agents import Agent, agent_of, receiver_of
 from vegasfluid.export.ns2.body import BODY, COUNTING, SESSIONS
-from vegasfluid.export.ns2.queues import notes_of, queue_of
+from vegasfluid.export.ns2.queues import queue_of
 from vegasfluid.export.ns2.traffic import traffic_of
 from vegasfluid.export.quoting import tcl_number, tcl_word
 from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.topology import Topology, access_hops, build_topology
+from vegasfluid.export.unsupported import linux_red_notes
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
@@ -73,7 +74,11 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
         overhead = network.send_overhead(name)
         agents[name] = agent_of(name, replace(flows, send_overhead=overhead), vegas)
     topology = build_topology(network, "ns-2")
-    notes = notes_of(network.links.values()) + host_notes + application_notes(model.network)
+    notes = (
+        linux_red_notes(network.links.values(), "ns-2")
+        + host_notes
+        + application_notes(model.network)
+    )
     notes += tuple(note for agent in agents.values() for note in agent.notes)
     traffic = {
         name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()

@@ -10,6 +10,7 @@ from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
+from vegasfluid.aqm.step import StepMarking
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.codel_elsewhere import codel_attributes
 from vegasfluid.export.dialects import Points, vegas_parameters
@@ -20,6 +21,7 @@ from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_o
 from vegasfluid.export.pie_elsewhere import ns3_attributes
 from vegasfluid.export.quoting import plain_text
 from vegasfluid.export.settings import SYSTEMS
+from vegasfluid.export.step_elsewhere import step_in_ns3
 from vegasfluid.export.topology import Topology, access_hops, build_topology
 from vegasfluid.export.unsupported import linux_red_notes, require_discipline, require_no_jitter
 from vegasfluid.model import Model
@@ -211,9 +213,11 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
     """
     require_no_jitter(name, link, "ns-3")
     law, packets = (
-        require_discipline(name, link, "ns-3", (CoDel, DropTail, Pie, Red)),
+        require_discipline(name, link, "ns-3", (CoDel, DropTail, Pie, Red, StepMarking)),
         max(int(link.buffer) - 1, 1),
     )
+    if isinstance(law, StepMarking):
+        return "ns3::RedQueueDisc", step_in_ns3(name, law, packets, packet_bytes)
     if isinstance(law, CoDel):
         return "ns3::CoDelQueueDisc", codel_attributes(law, packets, packet_bytes)
     if isinstance(law, Pie):
