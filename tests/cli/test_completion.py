@@ -24,7 +24,8 @@ law = { name = "vegas" }
 COMPLETED = {
     "vegasfluid rec": {"recommend"},
     "vegasfluid simulate mine.toml --engine ": {"fluid", "density", "packets"},
-    "vegasfluid export mine.toml --format ": {"linux", "freebsd", "netns", "ns2", "ns3"},
+    "vegasfluid export mine.toml --format ": {"linux", "freebsd", "openwrt", "sonic"}
+    | {"netns", "ns2", "ns3"},
     "vegasfluid crosscheck mine.toml --with n": {"ns2", "ns3"},
     "vegasfluid recommend mine.toml --tune-": {"--tune-queue", "--tune-gamma"},
     "vegasfluid recommend weigle_feng_network2_": {"weigle_feng_network2_two_way"},

@@ -26,7 +26,7 @@ def export(
     as_json: opts.AsJson = False,
     quiet: opts.Quiet = False,
 ) -> None:
-    """Export a model as settings for Linux or FreeBSD, or as a test for Linux, ns-2 or ns-3."""
+    """Export a model as settings of hosts and queues, or as a test for Linux, ns-2 or ns-3."""
     from vegasfluid.cli.export import run
 
     run(model, system=system, out=out, seed=seed, as_json=as_json, force=force)

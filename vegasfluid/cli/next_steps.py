@@ -19,6 +19,8 @@ __all__ += ["show_notes", "show_written"]
 RUNNERS = {
     "linux": "sh {} lists its parts, one for each host and router.",
     "freebsd": "sh {} lists its parts, one for each host and router.",
+    "openwrt": "Replace DEVICE_1 in {} by an interface, and copy it to /etc/config/sqm.",
+    "sonic": "Replace PORT_1 and QUEUE_1 in {}, and load it with: sudo config load",
     "netns": "sudo sh {}",
     "ns2": "ns {}",
     "ns3": "pip install ns3; python {}",

@@ -83,7 +83,7 @@ RESULTS, GENERAL, COMPARED = "Results", "General", "Before and after a change"
 ThemeName = Literal["light", "dark"]
 EngineName = Literal["fluid", "density", "packets"]
 ProcessName = Literal["iid", "periodic", "meanfield"]
-SystemName = Literal["linux", "freebsd", "netns", "ns2", "ns3"]
+SystemName = Literal["linux", "freebsd", "openwrt", "sonic", "netns", "ns2", "ns3"]
 
 
 def option(*names: str, panel: str, **more: Any) -> Any:

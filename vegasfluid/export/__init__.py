@@ -1,4 +1,4 @@
-"""Export of a model to Linux, FreeBSD, ns-2 and ns-3, and of Vegas parameters to their dialects."""
+"""Export of a model to other systems and simulators, and of Vegas parameters to their dialects."""
 
 from vegasfluid.export.document import Exported
 from vegasfluid.export.formats import FORMATS, export_model, needs_points

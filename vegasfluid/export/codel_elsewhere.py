@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from vegasfluid.aqm.codel import CoDel
 
-__all__ = ["codel_attributes", "codel_in_ipfw", "codel_in_tc", "codel_notes"]
+__all__ = ["codel_attributes", "codel_in_ipfw", "codel_in_tc", "codel_notes", "codel_times"]
 
 BUFFER_NOTE = (
     "CoDel drops a packet when it leaves the queue, so that it takes space until then; in the "
@@ -18,14 +18,24 @@ BUFFER_NOTE = (
 )
 
 
-def times(law: CoDel) -> str:
+def codel_times(law: CoDel) -> tuple[str, str]:
     """Target and interval as tc and ipfw read them, in whole microseconds, at least one.
 
-    >>> times(CoDel())
-    'target 5000us interval 100000us'
+    >>> codel_times(CoDel())
+    ('5000us', '100000us')
     """
     target, interval = (max(round(time * 1e6), 1) for time in (law.target, law.interval))
-    return f"target {target}us interval {interval}us"
+    return f"{target}us", f"{interval}us"
+
+
+def time_words(law: CoDel) -> str:
+    """Target and interval as options of tc and ipfw.
+
+    >>> time_words(CoDel())
+    'target 5000us interval 100000us'
+    """
+    target, interval = codel_times(law)
+    return f"target {target} interval {interval}"
 
 
 def codel_in_tc(law: CoDel, buffer: float) -> str:
@@ -34,7 +44,7 @@ def codel_in_tc(law: CoDel, buffer: float) -> str:
     >>> codel_in_tc(CoDel(ecn=True), 300)
     'codel limit 300 target 5000us interval 100000us ecn'
     """
-    return f"codel limit {int(buffer)} {times(law)} {'ecn' if law.ecn else 'noecn'}"
+    return f"codel limit {int(buffer)} {time_words(law)} {'ecn' if law.ecn else 'noecn'}"
 
 
 def codel_in_ipfw(law: CoDel) -> str:
@@ -43,7 +53,7 @@ def codel_in_ipfw(law: CoDel) -> str:
     >>> codel_in_ipfw(CoDel())
     'codel target 5000us interval 100000us noecn'
     """
-    return f"codel {times(law)} {'ecn' if law.ecn else 'noecn'}"
+    return f"codel {time_words(law)} {'ecn' if law.ecn else 'noecn'}"
 
 
 def codel_attributes(law: CoDel, packets: int, packet_bytes: int) -> dict[str, str]:

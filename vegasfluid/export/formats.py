@@ -13,7 +13,9 @@ from vegasfluid.export.linux import export_linux
 from vegasfluid.export.netns import export_netns
 from vegasfluid.export.ns2 import export_ns2
 from vegasfluid.export.ns3 import export_ns3
+from vegasfluid.export.openwrt import export_openwrt
 from vegasfluid.export.settings import FREEBSD, SYSTEMS, System
+from vegasfluid.export.sonic import export_sonic
 from vegasfluid.model import Model
 
 __all__ = ["FORMATS", "Format", "export_model", "needs_points"]
@@ -28,16 +30,18 @@ class Format:
 
     Args:
         export: the function that exports a model, given operating points and a seed.
-        system: the system's dialect of Vegas.
+        system: the system's dialect of Vegas; None if hosts are not exported.
     """
 
     export: Callable[[Model, Points, int], Exported]
-    system: System
+    system: System | None = None
 
 
 FORMATS = {
     "linux": Format(export_linux, SYSTEMS["linux"]),
     "freebsd": Format(export_freebsd, FREEBSD),
+    "openwrt": Format(export_openwrt),
+    "sonic": Format(export_sonic),
     "netns": Format(export_netns, SYSTEMS["linux"]),
     "ns2": Format(export_ns2, SYSTEMS["ns2"]),
     "ns3": Format(export_ns3, SYSTEMS["ns3"]),
@@ -68,7 +72,8 @@ def needs_points(model: Model, name: str) -> list[str]:
     >>> needs_points(modelfile.load("models/weigle_feng_network2.toml"), "ns2")
     []
     """
-    return classes_to_translate(model.network, format_of(name).system)
+    system = format_of(name).system
+    return [] if system is None else classes_to_translate(model.network, system)
 
 
 def export_model(

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from vegasfluid.aqm.pie import Pie
 
-__all__ = ["ipfw_words", "ns3_attributes", "pie_notes", "tc_rounding", "tc_words"]
+__all__ = ["ipfw_words", "microseconds", "ns3_attributes", "pie_notes", "tc_gains"]
+__all__ += ["tc_rounding", "tc_words"]
 
 PARTS, LARGEST = 16, 32
 """tc's alpha and beta are in 1/16, and at most 32 of these."""
@@ -39,16 +40,23 @@ def microseconds(seconds: float) -> str:
     return f"{max(round(seconds * 1e6), 1)}us"
 
 
+def tc_gains(law: Pie) -> str:
+    """Update interval, alpha and beta as options of tc.
+
+    >>> tc_gains(Pie())
+    'tupdate 15000us alpha 2 beta 20'
+    """
+    gains = f"alpha {tc_gain(law.alpha)} beta {tc_gain(law.beta)}"
+    return f"tupdate {microseconds(law.t_update)} {gains}"
+
+
 def tc_words(law: Pie, buffer: float) -> str:
     """PIE as words of tc, for a buffer in packets.
 
     >>> tc_words(Pie(ecn=True), 300)
     'pie limit 300 target 15000us tupdate 15000us alpha 2 beta 20 ecn'
     """
-    words = (
-        f"pie limit {int(buffer)} target {microseconds(law.target)} "
-        f"tupdate {microseconds(law.t_update)} alpha {tc_gain(law.alpha)} beta {tc_gain(law.beta)}"
-    )
+    words = f"pie limit {int(buffer)} target {microseconds(law.target)} {tc_gains(law)}"
     return words + (" ecn" if law.ecn else "")
 
 

@@ -6,6 +6,7 @@ import { milliseconds, percent, short } from "./words.js";
 
 const page = (id) => document.getElementById(id);
 const NAMES = { toml: "Model file (TOML)", linux: "Linux: settings", freebsd: "FreeBSD: settings",
+  openwrt: "OpenWrt: SQM", sonic: "SONiC: WRED profiles",
   netns: "Linux: network namespaces", ns2: "ns-2: scenario", ns3: "ns-3: scenario" };
 const COMMANDS = ["confirm", "recommend", "why"];
 
