@@ -2,11 +2,11 @@
 
     python -m benchmarks.queues [--json] [--full]
 
-The kernel's runs (Linux 6.1 in simulated time, 90 s; PIE with `tc`'s defaults or a target of 30 ms,
-CoDel with `tc`'s defaults or a target of 15 ms) are in `tests/agreement/linux_queues.jsonl`.
-Nothing is fitted to them. The kernel ran each scenario once. Ours are means over 3 runs (with
-`--full` 8): over PIE, whose drops are random, with several seeds, over CoDel with other start
-times.
+The kernel's runs (Linux 6.1 in simulated time, 70 to 90 s; PIE with `tc`'s defaults or a target of
+30 ms, CoDel with `tc`'s defaults or a target of 15 ms; 6 to 20 flows) are in
+`tests/agreement/linux_queues.jsonl`. Nothing is fitted to them. The kernel ran each scenario once.
+Ours are means over 3 runs (with `--full` 8): over PIE, whose drops are random, with several seeds,
+over CoDel with other start times.
 
 - `NAME.share`: share of the goodput of the second congestion control, `.linux` in the kernel and
   `.packets` in the packet simulator; `NAME.queue` is the mean queue, packets, which is the mean
@@ -14,10 +14,13 @@ times.
   for the utilisation absolute. `shares.within10`, `queue.within15` and `utilisation.worst` sum up.
 - `fluid.NAME`: ratio of the mean goodput of a flow of the second congestion control to that of the
   first one in the fluid model, relative to the packet simulator's; `fluid.pie_median` and
-  `fluid.codel_median` are medians of the absolute differences. The scenarios are those with equal
-  round-trip times; flows of one congestion control are one class here.
+  `fluid.codel_median` are medians of the absolute differences, for CoDel of the scenarios with ten
+  flows or more. The scenarios are those with equal round-trip times; flows of one congestion
+  control are one class here.
 - `pi2.NAME`: the same with PI2 in place of PIE and with its target; there are no runs of a kernel.
   `pi2.median` is the median of the absolute differences.
+- `tuned.NAME`: how much worse a recommendation without Vegas is than the best of all settings on
+  packets (`benchmarks.queue_tuning`), relative; `tuned.within5` counts those within 5 %.
 - `dctcp.NAME`: the sawtooth of DCTCP on step marking (`benchmarks.dctcp_sawtooth`): largest queue
   and amplitude, packets, and the fraction of marked packets, as published, in packets and in the
   fluid; `worst` are relative differences, for amplitude and fraction those of two flows, which are
@@ -26,6 +29,7 @@ times.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +43,7 @@ from benchmarks.linux import Measured, measured
 from benchmarks.linux_scenarios import network_of
 from benchmarks.ns2_rows import ROOT
 from benchmarks.ns2_scenarios import reference_runs
+from benchmarks.queue_tuning import add_cases
 from vegasfluid import Pi2, Pie, metrics, simulate_fluid, simulate_packets
 from vegasfluid.network import Network
 
@@ -46,6 +51,8 @@ __all__ = ["QUEUES", "Pair", "compared", "name_of", "runs_of", "share_of"]
 
 QUEUES: Path = ROOT / "tests" / "agreement" / "linux_queues.jsonl"
 """The kernel's runs."""
+TEN = 10
+"""Flows from which on the fluid model of CoDel is compared with packets."""
 SEEDS, FULL_SEEDS = 3, 8
 """Number of runs of the packet simulator."""
 LATER = 0.02
@@ -66,12 +73,13 @@ class Pair(NamedTuple):
 
 
 def name_of(scenario: Mapping[str, Any]) -> str:
-    """Name of a scenario: queue, rate, round-trip time, congestion controls, Vegas's alpha."""
+    """Name of a scenario: queue, rate, round-trip time, congestion controls, Vegas's alpha, ECN."""
     queue, algos = scenario["queue"], [flow["algo"] for flow in scenario["flows"]]
     kinds = "_".join(f"{algos.count(algo)}{algo}" for algo in dict.fromkeys(algos))
     rtt = "mixed" if "rtt_ms" in scenario["flows"][0] else f"{scenario['rtt_ms']}ms"
     alpha = f"_alpha{scenario['vegas']['alpha']}" if "vegas" in algos else ""
-    return f"{queue['kind']}{queue.get('target', '')}_{scenario['mbps']}mbps_{rtt}.{kinds}{alpha}"
+    link = f"{queue['kind']}{queue.get('target', '')}_{scenario['mbps']}mbps_{rtt}"
+    return f"{link}.{kinds}{alpha}{'_ecn' if scenario['ecn'] else ''}"
 
 
 def means_of(algos: list[str], goodput: np.ndarray) -> np.ndarray:
@@ -189,9 +197,7 @@ def measure(full: bool) -> Figures:
     figures.add("shares.within10", float(np.mean(shares < 0.1)), at_least=0.8)
     figures.add("queue.within15", float(np.mean(queues < 0.15)), at_least=0.9)
     figures.add("utilisation.worst", max(used), at_most=0.02)
-    for kind, most in (("pie", 0.08), ("codel", 0.12)):
-        off = [abs(value) for name, value in fluid.items() if name.startswith(kind)]
-        figures.add(f"fluid.{kind}_median", float(np.median(off)), at_most=most)
+    add_medians(figures, fluid)
     figures.add("pi2.median", float(np.median(np.abs(list(pi2.values())))), at_most=0.08)
     for name, values in pairs.items():
         for what, pair in values.items():
@@ -202,7 +208,32 @@ def measure(full: bool) -> Figures:
     for name, difference in pi2.items():
         figures.add(f"pi2.{name}", difference)
     add_sawteeth(figures)
+    add_cases(figures)
     return figures
+
+
+def add_medians(figures: Figures, fluid: Mapping[str, float]) -> None:
+    """Add the median difference of the fluid model's ratios, for each queue discipline.
+
+    `fluid` has the relative difference for each name of a scenario.
+    """
+    for kind, most, flows in (("pie", 0.08, 0), ("codel", 0.12, TEN)):
+        off = [
+            abs(value)
+            for name, value in fluid.items()
+            if name.startswith(kind) and flows_of(name) >= flows
+        ]
+        figures.add(f"fluid.{kind}_median", float(np.median(off)), at_most=most)
+
+
+def flows_of(name: str) -> int:
+    """Number of flows in a scenario, by its name.
+
+    >>> flows_of("codel_10mbps_20ms.3reno_5vegas_alpha4")
+    8
+    """
+    _, flows = name.split(".")
+    return sum(int(part) for part in re.findall(r"(?:^|_)(\d+)", flows))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
-"""Any number tuned: against brute force on packets, and a closed form."""
+"""Any number tuned: against a search of all settings on packets, and a closed form."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import jax
@@ -15,89 +13,20 @@ import pytest
 from scipy.optimize import brentq
 
 import vegasfluid as vf
+from benchmarks.queue_tuning import BUSY, CASES, TIMES, excess, network, reno
 from vegasfluid.fluid.model import build
-from vegasfluid.modelfile.parameters import with_values
-from vegasfluid.tuning import Constraints, JainIndex, LargestGoodput, ShareRatio, SmallestDelay
+from vegasfluid.tuning import JainIndex, LargestGoodput, ShareRatio, SmallestDelay
 from vegasfluid.tuning.influence import Comparison, NetworkEvaluator
 from vegasfluid.tuning.measurement import measure
 from vegasfluid.tuning.named_parameters import named_parameters
 from vegasfluid.tuning.settings import resolve_settings
 from vegasfluid.tuning.tuned_numbers import Search
 
-TIMES: Any = {"until": 60.0, "warmup": 15.0}
-RUNS = 4
-BUSY = Constraints(utilisation=0.98)
-
-
-def reno(count: int = 2, **more: Any) -> vf.Flows:
-    return vf.Flows(count, vf.Reno(), base_rtt=vf.ms(40), start=vf.UniformStart(1.0), **more)
-
-
-def network(aqm: Any = None, buffer: int = 100, **more: Any) -> vf.Network:
-    link = vf.Link(vf.mbps(10), buffer, **({} if aqm is None else {"aqm": aqm}))
-    return vf.Network(link, {"reno": reno(**more)})
-
-
-def brute_force(given: vf.Network, grid: dict[str, Sequence[float]]) -> list[dict[str, float]]:
-    """Means of packet runs at each point of a grid."""
-    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    return [
-        measure(with_values(given, point), "reno", range(1, RUNS + 1), **TIMES).means()
-        for point in points
-    ]
-
-
-def smallest_delay(measured: list[dict[str, float]]) -> float:
-    return min(one["queueing_delay_s"] for one in measured if one["utilisation"] >= 0.98)
-
-
-CASES = {
-    "buffer": (network(), {"bottleneck.buffer_packets": range(20, 100)}),
-    "step": (
-        network(vf.StepMarking(60), 200, ecn=True),
-        {"bottleneck.threshold_packets": range(5, 60)},
-    ),
-    "red": (
-        network(vf.Red(40, 100, weight=0.01), 200),
-        {
-            "bottleneck.min_thresh_packets": range(1, 32, 3),
-            "bottleneck.max_thresh_packets": range(33, 150, 10),
-        },
-    ),
-}
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", list(CASES))
-def test_as_good_as_brute_force_on_packets(case: str) -> None:
-    given, grid = CASES[case]
-    names = [f"{name}={min(values)}:{max(values)}" for name, values in grid.items()]
-    result = vf.recommend(
-        given, names, objective=SmallestDelay(), constraints=BUSY, runs=RUNS, **TIMES
-    )
-    found = result.after.packets.means()
-    assert result.reached
-    assert found["utilisation"] >= 0.98
-    assert found["queueing_delay_s"] <= 1.05 * smallest_delay(brute_force(given, grid))
-
-
-@pytest.mark.slow
-def test_threshold_of_a_data_centre_link_is_the_smallest_that_keeps_it_busy() -> None:
-    """DCTCP at 10 Gbit/s and 100 us: every threshold up to 20 packets; nothing is random."""
-    flows = vf.Flows(2, vf.Dctcp(), base_rtt=100e-6, initial_ssthresh=20)
-    given = vf.Network(vf.Link(vf.mbps(10_000), 300, vf.StepMarking(65)), {"dctcp": flows})
-    times: Any = {"until": 0.3, "warmup": 0.1}
-    name, busy = "bottleneck.threshold_packets", Constraints(utilisation=0.999)
-    result = vf.recommend(
-        given, [f"{name}=1:200"], objective=SmallestDelay(), constraints=busy, runs=2, **times
-    )
-    measured = [
-        measure(with_values(given, {name: threshold}), "dctcp", [1], **times).means()
-        for threshold in range(1, 21)
-    ]
-    delays = [one["queueing_delay_s"] for one in measured if one["utilisation"] >= 0.999]
-    assert result.reached
-    assert result.after.packets.means()["queueing_delay_s"] <= 1.05 * min(delays)
+@pytest.mark.parametrize("name", list(CASES))
+def test_as_good_as_the_best_of_all_settings_on_packets(name: str) -> None:
+    assert excess(CASES[name]) <= 0.05
 
 
 def sawtooth_utilisation(relative_buffer: float) -> float:
@@ -167,7 +96,7 @@ def test_a_setting_with_which_nothing_arrives_is_the_worst_and_the_search_goes_o
 
 def test_what_does_not_matter_is_left_alone() -> None:
     """A queue of 50 packets never reaches a threshold of 60 or more."""
-    given = network(vf.StepMarking(80), 50, ecn=True)
+    given = network(vf.StepMarking(80), 50, reno=reno(ecn=True))
     names = ["bottleneck.threshold_packets=60:100"]
     result = vf.recommend(given, names, objective=LargestGoodput(), runs=2, **TIMES)
     [number] = result.numbers

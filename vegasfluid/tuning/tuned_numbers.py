@@ -39,7 +39,7 @@ __all__ = ["recommend_numbers"]
 
 FIRST_STEP = 0.3
 """First step of the search on packets, in logarithms of the numbers."""
-LAST_STEP = 0.02
+LAST_STEP = 0.01
 """Last step of the search on packets, in logarithms of the numbers."""
 MAX_SETTINGS = 40
 """Largest number of settings that the search on packets measures, for each tuned number."""

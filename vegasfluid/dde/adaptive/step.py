@@ -288,8 +288,7 @@ def _early_stages(
 ) -> tuple[EarlyStages, Array, Array]:
     """Evaluate all stages of a step but the last, in a loop.
 
-    Written out one after the other they would run as fast, but the program with its many copies of
-    the right-hand side compiles up to 2.6 times as long (Dopri8).
+    Written out, they would take longer to compile, and as long to run.
 
     Args:
         problem: the batch.
@@ -332,10 +331,10 @@ def _early_stages(
     times = jnp.asarray(method.times[:-1], y.dtype)
     inputs = (numbers, jnp.asarray(weights, y.dtype), times, perturbations)
     no_fault = jnp.zeros(step.shape, jnp.int32)
-    rows = start.rows[: shapes.rows.shape[0]]
     overshoot = jnp.full(step.shape, -jnp.inf, step.dtype)
     slopes, frees = with_zeros(start.slope), with_zeros(start.free)
-    initial = (slopes, frees, no_fault, no_fault > 0, overshoot, rows)
+    checks = (no_fault, no_fault > 0, overshoot)
+    initial = (slopes, frees, *checks, start.rows[: shapes.rows.shape[0]])
     result, read_rows = jax.lax.scan(stage, initial, inputs)
     slopes, frees, *checks, rows = result
     return EarlyStages(list(slopes), list(frees), *checks), rows, read_rows
