@@ -311,12 +311,17 @@ class Flow:
             state.lost_below = state.una + (state.una in self.board.lost)
         if ack.seq > state.una:
             self.take_new_ack(ack, now)
-        elif state.una < state.max_seq:
+            return
+        if state.una < state.max_seq:
             self.show_board()
             self.apply(rules.on_duplicate_ack(state, now), now)
-        if ack.marked and state.una > self.answered:
-            rules.on_ecn_echo(state, now)
-            self.answered = state.max_seq
+        self.answer(ack, now)
+
+    def answer(self, ack: Packet, now: int) -> None:
+        """RFC 3168, section 6.1.2: at most once in a round trip."""
+        if ack.marked and self.state.una > self.answered:
+            self.spec.law.rules.on_ecn_echo(self.state, now)
+            self.answered = self.state.max_seq
 
     def show_board(self) -> None:
         """What the rules may know of the packets in flight."""
@@ -349,6 +354,7 @@ class Flow:
             state.cwnd = min(state.cwnd, before)
         if first == state.opened:  # the first packet stands for the handshake
             state.cwnd = float(self.host.initial_window)
+        self.answer(ack, now)
         self.apply(action, now)
         if state.una == state.offered:
             self.spec.traffic.rules.on_finished(state, now)

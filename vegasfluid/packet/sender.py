@@ -286,9 +286,16 @@ def reach_sender(sim: Any, f: int, now: int, header: int, low: int, high: int) -
         take_sack_block(sim, f, low, high)
     if ack_number > flow.una:
         acknowledge(sim, f, ack_number, now, header & 1)
-    elif flow.una < flow.max_seq:
+        return
+    if flow.una < flow.max_seq:
         on_dupack(sim, f, now)
-    if ECN and header & 1 and flow.una > flow.reduced_at:
+    if ECN and header & 1:
+        answer_echo(flow, now)
+
+
+def answer_echo(flow: Any, now: int) -> None:
+    """Let a flow respond at `now` (ps) to a mark, once for each round trip, before it sends."""
+    if flow.una > flow.reduced_at:
         on_ecn_echo(flow.law, flow, now)
         flow.reduced_at = flow.max_seq
 
@@ -324,10 +331,11 @@ def acknowledge(sim: Any, f: int, ack_number: int, now: int, ece: int) -> None:
         update_least_rtt(flow, now)
     window = flow.cwnd
     action = on_ack(flow.law, flow, now, ack_number - first)
+    if first == flow.opened:  # the first packet stands for the handshake
+        flow.cwnd = window = flow.initial_window
     if ECN and ece:  # no growth (RFC 3168, section 6.1.2)
         flow.cwnd = min(flow.cwnd, window)
-    if first == flow.opened:  # the first packet stands for the handshake
-        flow.cwnd = flow.initial_window
+        answer_echo(flow, now)
     apply_action(sim, f, action, now)
     if APP_LIMITED and flow.una == flow.offered:
         on_finished(flow.traffic, flow, now)
