@@ -23,8 +23,8 @@ NS3_PYTHON = os.environ.get("VEGASFLUID_NS3_PYTHON")
 """A Python with the PyPI package ns3."""
 needs_ns = pytest.mark.skipif(NS is None, reason="ns-2 is not installed (Debian: ns2)")
 CLOSE = 0.1
-"""Largest relative difference of marks from a simulator's: 0.3 to 2.5 % were found, and 9 % over a
-threshold of 60 packets, with 30 marks a second."""
+"""Largest relative difference of marks from a simulator's: 0.3 to 2.5 % were found, 9 % over a
+threshold of 60 packets, with 30 marks a second, and 6 % in ns-3."""
 QUEUES = 0.05
 """Largest relative difference of a mean queue from a simulator's."""
 
