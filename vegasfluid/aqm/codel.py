@@ -44,7 +44,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from vegasfluid import smooth
 from vegasfluid.aqm.base import ADMIT, EARLY, MARK, AdmissionRule, QueueState
-from vegasfluid.aqm.delay_control import SEARCH_BAND, TargetDelay
+from vegasfluid.aqm.delay_control import TargetDelay
+from vegasfluid.aqm.queue_control import SEARCH_BAND
 from vegasfluid.clock import picoseconds
 from vegasfluid.quantities import Delay, Positive
 
@@ -235,13 +236,6 @@ class CoDel(TargetDelay):
         """
         load = armed(state.aqm_state.timer) * state.aqm_state.drop_load
         return load / (1 + load)
-
-    def forced_prob(self, state: QueueState) -> Any:
-        """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
-
-        None with `ecn`, otherwise as any packet.
-        """
-        return 0.0 * state.queue if self.ecn else self.drop_prob(state)
 
     def derivative(self, state: QueueState) -> CoDelState:
         """Time derivative of the rate of drops relative to the capacity, and of the timer, 1/s."""

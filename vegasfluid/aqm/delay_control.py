@@ -25,14 +25,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vegasfluid import smooth
-from vegasfluid.aqm.base import QueueDiscipline, QueueState
+from vegasfluid.aqm.base import QueueState
+from vegasfluid.aqm.queue_control import QueueControl, waiting_packets
 
-__all__ = ["SEARCH_BAND", "DelayControl", "DelayControlState", "TargetDelay"]
-__all__ += ["queueing_delay", "trend"]
-
-SEARCH_BAND = 1e-3
-"""Width of the delays, relative to the target, over which a search for an equilibrium lets the
-probability rise from 0 to 1 (chosen: so narrow that Newton's method corrects it in a few steps)."""
+__all__ = ["DelayControl", "DelayControlState", "TargetDelay", "queueing_delay", "trend"]
 
 
 def queueing_delay(queue: Any, at: int) -> float:
@@ -42,8 +38,7 @@ def queueing_delay(queue: Any, at: int) -> float:
         queue: record of the queue.
         at: time, ps, since the last arrival.
     """
-    waiting = max(-((at - queue.free) // queue.service) - 1, 0)
-    return waiting * (queue.service * 1e-12)
+    return waiting_packets(queue, at) * (queue.service * 1e-12)
 
 
 def trend(queue: Any, delay: float) -> float:
@@ -68,30 +63,15 @@ class DelayControlState(NamedTuple):
     old_delay: Any
 
 
-class TargetDelay(QueueDiscipline):
+class TargetDelay(QueueControl):
     """A queue discipline that drops more and more while the queueing delay is above a target."""
 
     if TYPE_CHECKING:
         target: float
-        ecn: bool
-
-    @property
-    def marks(self) -> bool:
-        """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
-        return self.ecn
-
-    @property
-    def integrates(self) -> bool:
-        """True: drops grow without end above the target."""
-        return True
 
     def target_queue(self, capacity: Any) -> Any:
         """Queue, packets, with a delay of `target` on a link of `capacity` packets/s."""
         return self.target * capacity
-
-    def average_queue(self, aqm_state: Any) -> Any:
-        """0 packets, in the shape of the state: the discipline has no average of the queue."""
-        return 0.0 * aqm_state[0]
 
 
 class DelayControl(TargetDelay):
@@ -131,7 +111,7 @@ class DelayControl(TargetDelay):
         """
         prob, old_delay = state.aqm_state
         delay = state.queue / state.capacity
-        wanted = smooth.clip((delay / self.target - 1) / SEARCH_BAND, 0.0, 1.0)
+        wanted = self.search_prob(state)
         return DelayControlState(
             (wanted - prob) / self.t_update, (delay - old_delay) / self.t_update
         )
