@@ -10,6 +10,7 @@ from .analysis import equilibrium as equilibrium
 from .analysis import stability as stability
 from .aqm.codel import CoDel as CoDel
 from .aqm.droptail import DropTail as DropTail
+from .aqm.pi import Pi as Pi
 from .aqm.pi2 import Pi2 as Pi2
 from .aqm.pie import Pie as Pie
 from .aqm.red import Red as Red

@@ -74,6 +74,7 @@ FURTHER = (
     "vegasfluid.aqm.delay_control.DelayControl",
     "vegasfluid.aqm.delay_control.DelayControlState",
     "vegasfluid.aqm.delay_control.TargetDelay",
+    "vegasfluid.aqm.pi.PiState",
     "vegasfluid.aqm.queue_control.QueueControl",
     "vegasfluid.aqm.red.red.AdaptedAverage",
     "vegasfluid.aqm.red.red.Gap",

@@ -228,7 +228,7 @@ QUEUE_SYMBOLS = (
     "From the methods `drop_prob` and `derivative` of the class: $p$ is the probability that an "
     "arriving packet is dropped or marked before the buffer is full, $q$ the queue, $B$ the buffer "
     "(packets), $C$ the capacity, $y$ the arrival rate (packets/s), $v$ the average queue "
-    "(packets), $P$ a probability before drops are spaced or squared, $r_C$ CoDel's rate of drops "
+    "(packets), $P$ a probability that a discipline adjusts, $r_C$ CoDel's rate of drops "
     "relative to the capacity and $T$ its timer (intervals). Equations that do not change from one "
     "regime to the next are not repeated."
 )

@@ -40,6 +40,6 @@ def test_the_difference_is_noted(name: str) -> None:
 
 
 def test_ns2_has_no_codel() -> None:
-    allowed = "aqm must be droptail, red or step for ns-2"
+    allowed = "aqm must be droptail, pi, red or step for ns-2"
     with pytest.raises(InvalidInput, match=f"{allowed}, but is 'codel'"):
         exported("ns2", LAW)

@@ -54,6 +54,6 @@ def test_ns3_gets_every_number() -> None:
 
 
 def test_ns2_has_no_pie() -> None:
-    allowed = "aqm must be droptail, red or step for ns-2"
+    allowed = "aqm must be droptail, pi, red or step for ns-2"
     with pytest.raises(InvalidInput, match=f"{allowed}, but is 'pie'"):
         exported("ns2", vf.Pie())

@@ -12,6 +12,7 @@ from typing import Any
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pi import Pi
 from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
@@ -143,6 +144,7 @@ def marking(**changes: Any) -> Network:
 
 PIE = Pie(target=0.016, t_update=0.008, max_burst=0.04, ecn=True, mark_threshold=0.05)
 CODEL = CoDel(target=0.006, interval=0.03, ecn=True)
+PI = Pi(a=2e-3, b=1.5e-3, w=125, q_ref=8, ecn=True)
 PI2 = Pi2(target=0.016, t_update=0.008, beta=6.0, ecn=True, mark_threshold=0.05)
 
 
@@ -245,6 +247,7 @@ SCENARIOS: dict[str, Network] = {
     "marks": marking(hard_drop=True),
     "adaptive marks": marking(adaptive=True, gentle=True, wait=False),
     "PIE": controlled(PIE),
+    "PI": half_marked(PI, 30),
     "PI2": controlled(PI2),
     "CoDel": half_marked(CODEL, 30),
     "step": half_marked(StepMarking(5), 20),

@@ -1,9 +1,9 @@
 """Queues of ns-2.35 for each queue discipline, and their variables.
 
 Sources:
-    ns-2.35: queue/red.cc, queue/drop-tail.cc and tcl/lib/ns-default.tcl. `limit_` counts
-    waiting packets, with `queue_in_bytes_` in packets of the mean size. Drop-tail drops the packet
-    that would be the last one of `limit_`, RED the one after it.
+    ns-2.35: queue/red.cc, queue/pi.cc, queue/drop-tail.cc and tcl/lib/ns-default.tcl. `limit_`
+    counts waiting packets, with `queue_in_bytes_` in packets of the mean size. Drop-tail drops the
+    packet that would be the last one of `limit_`, RED and PI the one after it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.pi import Pi
 from vegasfluid.aqm.red import Red
 from vegasfluid.aqm.step import StepMarking
 from vegasfluid.export.quoting import tcl_number
@@ -33,11 +34,13 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[s
         InvalidInput: for jitter or a queue discipline that ns-2 does not support.
     """
     require_no_jitter(name, link, "ns-2")
-    law = require_discipline(name, link, "ns-2", (DropTail, Red, StepMarking))
+    law = require_discipline(name, link, "ns-2", (DropTail, Pi, Red, StepMarking))
     if isinstance(law, StepMarking):
         return "RED", int(link.buffer), step_in_ns2(name, law, packet_bytes)
     if isinstance(law, DropTail):
         return "DropTail", int(link.buffer) + 1, {}
+    if isinstance(law, Pi):
+        return "PI", int(link.buffer), pi_variables(law, packet_bytes)
     return "RED", int(link.buffer), red_variables(law, packet_bytes)
 
 
@@ -66,5 +69,24 @@ def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
         "queue_in_bytes_": red.counts_bytes,
         "bottom_": 0.01,
         "cautious_": 0,
+    }
+    return {key: tcl_number(value) for key, value in numbers.items()}
+
+
+def pi_variables(law: Pi, packet_bytes: int) -> dict[str, str]:
+    """Values of the variables of ns-2's PI by name, as text of Tcl, for packets of some bytes.
+
+    >>> pi_variables(Pi(q_ref=200), 1500)["qref_"]
+    '200'
+    """
+    numbers: dict[str, Any] = {
+        "a_": law.a,
+        "b_": law.b,
+        "w_": law.w,
+        "qref_": law.q_ref,
+        "setbit_": law.ecn,
+        "mean_pktsize_": packet_bytes,
+        "bytes_": False,
+        "queue_in_bytes_": False,
     }
     return {key: tcl_number(value) for key, value in numbers.items()}
