@@ -1,4 +1,4 @@
-"""Reno over RED as Misra, Gong and Towsley model it: fixed point, stability boundary, limit cycle.
+"""Reno over RED and PI as Misra, Gong and Towsley model it: equilibrium, stability, limit cycle.
 
     python -m benchmarks.hollot [--json] [--full]
 
@@ -12,9 +12,22 @@ With z = s R, the round-trip time R, the window W and the averaging constant K, 
     (z + (1 + e^-z) / W) (z + 1) + (1 - e^-z) / W + A K R / (z + K R) e^-z = 0,
     A = N / (q - min_thresh)
 
+For the PI controller of the same authors at their example (a = 1.822e-5, b = 1.816e-5, 160 Hz, 200
+packets) the term with A is, with D(s) from the queue to the probability,
+
+    (R C)^2 / (2 N) D(z / R) e^-z
+
+The figures `hollot.pi` are differences from a computation by hand: crossover frequency and phase
+margin of `vegasfluid.analysis` from those of the exact equation (relative), and from those of the
+loop as the authors simplify it (relative, and in degrees); and the round-trip time at
+which the loop becomes unstable (relative). `gain_boundary` has runs of the nonlinear
+equations with both gains multiplied.
+
 Sources:
     C. Hollot, V. Misra, D. Towsley and W.-B. Gong, "A control theoretic analysis of RED", INFOCOM
-    2001 (abstract read; its example as later papers quote it; the linearisation derived anew).
+    2001 (abstract read; its example as later papers quote it; the linearisation derived anew), and
+    "On designing improved controllers for AQM routers supporting TCP flows", INFOCOM 2001 (the
+    same).
 """
 
 from __future__ import annotations
@@ -28,7 +41,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.harness import Figures, root, run
+from benchmarks.hollot_pi import (
+    BUFFER,
+    CAPACITY,
+    FLOWS,
+    PI,
+    PI_RTT,
+    crossover,
+    exact_loop,
+    gain_margin,
+    network_over_pi,
+    package_crossover,
+    simplified_loop,
+)
 from vegasfluid import metrics
+from vegasfluid.analysis import critical_value
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
@@ -49,8 +76,8 @@ __all__ = [
     "phase_margin",
 ]
 
-FLOWS, CAPACITY, PROPAGATION = 60, 3750.0, 0.2
-"""Flows, packets/s and seconds."""
+PROPAGATION = 0.2
+"""Propagation delay of both ways, s."""
 SLOPE, SPAN = 0.1 / 550, 550.0
 """Slope of the marking curve, 1/packets, and its extent, packets."""
 MIN_THRESH = 150.0
@@ -59,7 +86,7 @@ LOW = 172.5 - 2 / 15.375**2 / SLOPE
 """Lower threshold, packets, with which the example has its equilibrium at W = 15.375, q = 172.5."""
 QUICK = 100.0
 """Averaging constant that is fast compared with a round trip, 1/s."""
-UNTIL, SAMPLE, BUFFER = 400.0, 0.02, 20_000.0
+UNTIL, SAMPLE = 400.0, 0.02
 DYING = 0.95
 """A queue is stable if its oscillation shrinks below this fraction in a quarter of the run."""
 
@@ -148,10 +175,7 @@ def phase_margin(rate: float, low: float) -> float:
         plant /= (s + 2 * FLOWS / (at.rtt**2 * CAPACITY)) * (s + 1 / at.rtt)
         return SLOPE * rate / (s + rate) * plant
 
-    crossing = root(lambda omega: abs(loop(omega)) - 1, 1e-4, 100.0)
-    way = np.linspace(1e-6, crossing, 2000)
-    phase = np.unwrap(np.angle([loop(omega) for omega in way]))
-    return 180 + math.degrees(phase[-1])
+    return crossover(loop).phase_margin
 
 
 def network_of(low: float, slope: float, rate: float) -> Network:
@@ -167,6 +191,18 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
     """How the queues of the fluid end for some slopes and rates of averaging, in one batch."""
     slope, rate = np.broadcast_arrays(slopes, rates)
     models = [network_of(low, *item) for item in zip(slope.tolist(), rate.tolist(), strict=True)]
+    laws = [cast(Red, model.link.aqm) for model in models]
+    numbers = {"max_drop": [law.max_drop for law in laws]}
+    return endings(models, numbers | {"weight": [float(law.average_weight) for law in laws]})
+
+
+def endings(models: list[Network], numbers: dict[str, list[float]]) -> list[Cycle]:
+    """How the queues of networks end that differ in numbers of their queue discipline only.
+
+    Args:
+        models: the networks.
+        numbers: for each of them the values of these numbers, by name.
+    """
     fluid = build(models[0], options=MISRA_GONG_TOWSLEY)
     samples = int(UNTIL / SAMPLE) + 1
     grid = TimeGrid(
@@ -177,15 +213,14 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
     )
     layout = fluid.vector_field.saved
 
-    def queue(max_drop: jax.Array, weight: jax.Array) -> jax.Array:
-        law = replace(models[0].link.aqm, max_drop=max_drop, weight=weight)
+    def queue(values: dict[str, jax.Array]) -> jax.Array:
+        law = replace(models[0].link.aqm, **values)
         parameters = fluid.parameters._replace(aqm=(law,))
         ys = replace(fluid, parameters=parameters).integrate(grid).ys
         return layout.unpack(ys).queue[:, 0]
 
-    laws = [cast(Red, model.link.aqm) for model in models]
-    drops, weights = jnp.array([(law.max_drop, law.average_weight) for law in laws]).T
-    queues = np.asarray(jax.jit(jax.vmap(queue))(drops, weights))
+    values = {name: jnp.array(each) for name, each in numbers.items()}
+    queues = np.asarray(jax.jit(jax.vmap(queue))(values))
     return [ending(np.arange(samples) * SAMPLE, queue) for queue in queues]
 
 
@@ -278,6 +313,36 @@ def add_limit_cycle(figures: Figures, step: float) -> None:
         figures.add(f"hollot.limit_cycle.{key}", difference, at_most=0.02)
 
 
+def add_pi(figures: Figures, parts: np.ndarray) -> None:
+    """PI at its example: equilibrium, margins and boundaries against those by hand.
+
+    Args:
+        figures: what they are added to.
+        parts: factors on the critical gain to try in the nonlinear equations; rising.
+    """
+    found = package_crossover(FLOWS, PI_RTT)
+    exact, simple = (
+        crossover(lambda omega, loop=loop: loop(omega, FLOWS, PI_RTT))
+        for loop in (exact_loop, simplified_loop)
+    )
+    for key, most in (("frequency", 1e-9), ("phase_margin", 1e-9)):
+        difference = abs(getattr(found, key) / getattr(exact, key) - 1)
+        figures.add(f"hollot.pi.{key}", difference, at_most=most)
+    simplified = abs(found.frequency / simple.frequency - 1)
+    figures.add("hollot.pi.frequency.simplified", simplified, at_most=0.01)
+    degrees = abs(found.phase_margin - simple.phase_margin)
+    figures.add("hollot.pi.phase_margin.simplified", degrees, at_most=1.0)
+    longest = root(lambda rtt: gain_margin(FLOWS, rtt) - 1, PI_RTT, 1.0)
+    ours = critical_value(lambda rtt: network_over_pi(FLOWS, rtt), PI_RTT, 1.0)
+    figures.add("hollot.pi.longest_rtt", abs(ours / longest - 1), at_most=1e-6)
+    critical = gain_margin(FLOWS, PI_RTT)
+    factors = critical * parts
+    models = [network_over_pi(FLOWS, PI_RTT, factor) for factor in factors.tolist()]
+    gains = {"a": (PI.a * factors).tolist(), "b": (PI.b * factors).tolist()}
+    cycles = endings(models, gains)
+    figures.add("hollot.pi.gain_boundary", abs(boundary(parts, cycles) - 1), at_most=0.02)
+
+
 def measure(full: bool) -> Figures:
     """Everything."""
     figures = Figures()
@@ -285,6 +350,7 @@ def measure(full: bool) -> Figures:
     width, step = (0.01, 0.001) if full else (0.02, 0.002)
     add_boundaries(figures, np.arange(1 - 5 * width, 1 + 5.5 * width, width))
     add_limit_cycle(figures, step)
+    add_pi(figures, np.arange(1 - 5 * width, 1 + 5.5 * width, width))
     return figures
 
 

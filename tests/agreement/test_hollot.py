@@ -1,4 +1,4 @@
-"""Misra, Gong and Towsley's model at Hollot's example: equilibrium, boundary, limit cycle."""
+"""Misra, Gong and Towsley's model at Hollot's examples of RED and PI: equilibrium and stability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ import pytest
 from benchmarks import hollot
 from benchmarks.harness import Figures
 from benchmarks.hollot import LOW, MIN_THRESH, QUICK, SLOPE, Cycle
+from benchmarks.hollot_pi import (
+    crossover,
+    exact_loop,
+    gain_margin,
+    network_over_pi,
+    package_crossover,
+    simplified_loop,
+)
 from vegasfluid import FluidOptions
+from vegasfluid.analysis import stability
 
 
 @pytest.mark.parametrize(
@@ -51,7 +60,7 @@ def test_the_fluid_model_converges_to_the_equilibrium() -> None:
 @pytest.mark.study
 def test_the_fluid_model_has_the_equilibrium_boundary_and_limit_cycle() -> None:
     figures = hollot.measure(full=False)
-    assert len(figures.targets) == len(figures.values) == 7
+    assert len(figures.targets) == len(figures.values) == 13
     assert figures.missed() == []
 
 
@@ -76,3 +85,48 @@ def test_a_boundary_beyond_the_values_is_none() -> None:
     converges, goes_on = Cycle(1.0, 0.1, 1.0, 1.0), Cycle(1.0, 1.0, 1.0, 1.0)
     for found in ([converges, converges], [goes_on, goes_on]):
         assert math.isnan(hollot.boundary(np.array([1.0, 2.0]), found))
+
+
+def test_the_crossover_of_the_pi_example_is_the_published_one() -> None:
+    """0.53 rad/s and 75 degrees, which the paper has to two digits; a - b has one digit only.
+
+    By hand, with z = 0.528 close to 2 N / (R^2 C): K C^2 / (2 N z) = omega sqrt(omega^2 + 1 / R^2)
+    and a phase of -90 degrees - omega R - atan(omega R).
+    """
+    strength = 6e-8 * 160 * 3750**2 / 120 / (6e-8 * 160 / 1.819e-5)
+    omega = 0.5196
+    assert omega * math.hypot(omega, 1 / 0.246) == pytest.approx(strength, rel=2e-3)
+    phase = 90 - math.degrees(omega * 0.246 + math.atan(omega * 0.246))
+    by_hand = crossover(lambda omega: simplified_loop(omega, 60, 0.246))
+    assert by_hand.frequency == pytest.approx(omega, rel=2e-3)
+    assert by_hand.phase_margin == pytest.approx(phase, abs=0.2)
+    found = package_crossover(60, 0.246)
+    assert found.frequency == pytest.approx(0.53, rel=0.03)
+    assert found.phase_margin == pytest.approx(75, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("flows", "rtt"), [(60, 0.246), (240, 0.246), (60, 0.123), (30, 0.246), (10, 0.246), (60, 0.5)]
+)
+def test_the_linear_analysis_of_pi_is_the_exact_loop(flows: int, rtt: float) -> None:
+    """More flows and shorter round trips, for which the paper promises stability, and others."""
+    exact = crossover(lambda omega: exact_loop(omega, flows, rtt))
+    found = package_crossover(flows, rtt)
+    assert found.frequency == pytest.approx(exact.frequency, rel=1e-9)
+    assert found.phase_margin == pytest.approx(exact.phase_margin, rel=1e-9)
+    answer = stability(network_over_pi(flows, rtt))
+    assert answer.gain_margin == pytest.approx(gain_margin(flows, rtt), rel=1e-9)
+    assert answer.stable
+
+
+def test_fewer_flows_and_longer_round_trips_make_pi_unstable() -> None:
+    """The paper's claim is for at least 60 flows and at most 0.246 s; far beyond the loop fails."""
+    margins = [gain_margin(60, rtt) for rtt in (0.123, 0.246, 0.5, 0.7)]
+    assert margins == sorted(margins, reverse=True)
+    margins += [gain_margin(flows, 0.246) for flows in (120, 60, 30, 10, 5)]
+    assert margins[4:] == sorted(margins[4:], reverse=True)
+    for flows, rtt in ((60, 0.7), (5, 0.246)):
+        answer = stability(network_over_pi(flows, rtt))
+        assert not answer.stable
+        assert answer.gain_margin == pytest.approx(gain_margin(flows, rtt), rel=1e-9)
+        assert gain_margin(flows, rtt) < 1
