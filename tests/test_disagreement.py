@@ -26,7 +26,7 @@ def test_engines_that_agree_say_nothing() -> None:
 def test_a_ratio_that_differs_by_a_quarter_is_reported_once_for_two_classes() -> None:
     """The two numbers, the likely reason, and whom to believe."""
     (reason_given,) = compare(network(), seen(4.75), seen(0.8))
-    assert "vegas: a flow gets 4.75 times" in reason_given
+    assert "A flow of vegas gets 4.75 times" in reason_given
     assert "0.8 times in the packet simulator" in reason_given
     assert "base RTT" in reason_given
     assert reason_given.endswith("Trust the packet simulator.")
@@ -36,10 +36,7 @@ def test_a_ratio_that_differs_by_a_quarter_is_reported_once_for_two_classes() ->
 
 def test_a_queue_that_differs_by_half_is_reported() -> None:
     (reason_given,) = compare(network(), seen(queue=80.0), seen(queue=50.0))
-    assert (
-        "the mean queue is 80 packets in the fluid model, but 50 in the packet simulator."
-        in reason_given
-    )
+    assert "The mean queue of bottleneck is 80 packets in the fluid model, but 50" in reason_given
     assert compare(network(), seen(queue=74.0), seen(queue=50.0)) == []
     assert compare(network(), seen(queue=0.9), seen(queue=0.1)) == []
 
@@ -67,10 +64,12 @@ def test_over_drop_tail_single_packets_decide_or_phases() -> None:
 
 def test_starved_classes_and_timeouts_without_losses_are_reported() -> None:
     (reason_given,) = compare(network(), seen(0.04), seen(0.045))
-    assert reason_given.startswith("vegas starves: a flow gets 0.04 times")
+    assert reason_given.startswith("A flow of vegas starves, with 0.04 times")
     more = {"timeouts": {"reno": 12.0, "vegas": 0.0}, "lost": {"reno": 0.0, "vegas": 0.0}}
     (reason_given,) = compare(network(), seen(**more), seen())
-    assert reason_given.startswith("reno: the fluid model has 12 timeouts although nothing is lost")
+    assert reason_given.startswith(
+        "The fluid model has 12 timeouts of reno although nothing is lost"
+    )
 
 
 def test_what_a_document_shows() -> None:

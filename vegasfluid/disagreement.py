@@ -102,7 +102,8 @@ def compare(network: Network, fluid: RunMeans, packets: RunMeans) -> list[str]:
     """Sentences on how the averages of a fluid run and of a packet run of a network disagree.
 
     They concern goodput ratios, mean queues, starved classes and fluid timeouts without losses; the
-    last sentence on ratios or queues also names the likely reason. Empty if the runs agree.
+    last sentence on ratios or queues also names the likely reason. Each begins with an article.
+    Empty if the runs agree.
     """
     sentences = [*ratio_differences(fluid, packets), *queue_differences(fluid, packets)]
     if sentences:
@@ -121,7 +122,7 @@ def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
         fluid_value, packet_value = fluid.ratios[name], packets.ratios[name]
         if abs(fluid_value - packet_value) > RATIO_DIFFERENCE * packet_value:
             yield (
-                f"{name}: a flow gets {fluid_value:.3g} times the goodput of other flows in the "
+                f"A flow of {name} gets {fluid_value:.3g} times the goodput of other flows in the "
                 f"fluid model, but {packet_value:.3g} times in the packet simulator."
             )
 
@@ -135,7 +136,7 @@ def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
         fluid_value = fluid.queues[name]
         if abs(fluid_value - packet_value) > max(QUEUE_DIFFERENCE * packet_value, SMALL_QUEUE):
             yield (
-                f"{name}: the mean queue is {fluid_value:.3g} packets in the fluid model, but "
+                f"The mean queue of {name} is {fluid_value:.3g} packets in the fluid model, but "
                 f"{packet_value:.3g} in the packet simulator."
             )
 
@@ -180,8 +181,8 @@ def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
         fluid_value = fluid.ratios[name]
         if min(fluid_value, packet_value) < STARVATION_RATIO:
             yield (
-                f"{name} starves: a flow gets {fluid_value:.2g} times the goodput of other flows "
-                f"in the fluid model, and {packet_value:.2g} times in the packet simulator."
+                f"A flow of {name} starves, with {fluid_value:.2g} times the goodput of other "
+                f"flows in the fluid model, and {packet_value:.2g} times in the packet simulator."
             )
 
 
@@ -190,6 +191,6 @@ def timeouts_without_losses(fluid: RunMeans) -> Iterator[str]:
     for name, timeouts in fluid.timeouts.items():
         if timeouts > 0 and fluid.lost.get(name, 0.0) == 0:
             yield (
-                f"{name}: the fluid model has {timeouts:.3g} timeouts although nothing is lost. "
+                f"The fluid model has {timeouts:.3g} timeouts of {name} although nothing is lost. "
                 "Trust the packet simulator."
             )

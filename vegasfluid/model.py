@@ -54,10 +54,15 @@ class Model(Value):
         Raises:
             InvalidInput: for times that a model cannot have.
         """
+        until = self.duration if duration is None else duration
+        begin = self.warmup if warmup is None else warmup
+        if warmup is None and until <= begin:
+            allowed = f"above the warm-up of {begin:g} s, unless that is changed, too"
+            raise InvalidInput("Model", "until", allowed, until)
         return replace(
             self,
-            duration=self.duration if duration is None else duration,
-            warmup=self.warmup if warmup is None else warmup,
+            duration=until,
+            warmup=begin,
         )
 
 

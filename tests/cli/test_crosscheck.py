@@ -67,7 +67,7 @@ def test_bad_input_is_rejected_in_one_line(run, small, tmp_path, fake_ns):
     )
     assert_invalid_input(run("crosscheck", small, "--runs", "1"), "--runs")
     assert_invalid_input(
-        run("crosscheck", small, *SHORT[:4], "--until", "3"), "warmup must be below duration"
+        run("crosscheck", small, *SHORT[:4], "--until", "3"), "until must be above the warm-up of"
     )
     kernel = ("--with", "linux", "--kernel", str(tmp_path / "none"))
     assert_invalid_input(

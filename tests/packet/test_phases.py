@@ -57,7 +57,9 @@ def test_assumptions_are_reported_for_all_flows_that_respond() -> None:
     network = Network(TAIL, {"reno": RENO, "vegas": replace(RENO, law=Vegas()), "udp": udp})
     assert network.send_overhead("udp") == 0.0
     (assumption,) = network.assumptions()
-    assert assumption.startswith("reno, vegas: senders wait at random up to 1 ms")
+    assert assumption.startswith(
+        "Senders of reno and vegas wait up to 1 ms (a packet time) at random"
+    )
     assert simulate_packets(network, 5.0).attrs["assumed"] == assumption
 
 

@@ -253,8 +253,8 @@ class Network(Value):
         if not names or replace(host, name=TEXTBOOK.name, implementation=None) == TEXTBOOK:
             return []
         return [
-            f"{', '.join(names)}: the end hosts are those of the Vegas dialect, {host.name}, with "
-            f"an initial window of {host.initial_window:g} packets and ACKs delayed up to "
+            f"The end hosts of {' and '.join(names)} are those of the Vegas dialect, {host.name}, "
+            f"with an initial window of {host.initial_window:g} packets and ACKs delayed up to "
             f"{host.delayed_ack * 1e3:g} ms (host)."
         ]
 
@@ -266,9 +266,9 @@ class Network(Value):
             if flows.send_overhead is None and time > 0:
                 delayed.setdefault(time, []).append(name)
         return [
-            f"{', '.join(names)}: senders wait at random up to {time * 1e3:.3g} ms, a packet time, "
-            "before they send, or flows would synchronise, as nothing else is random "
-            "(send_overhead_ms)."
+            f"Senders of {' and '.join(names)} wait up to {time * 1e3:.3g} ms (a packet time) at "
+            "random before they send (send_overhead_ms). Without this, flows would synchronise: "
+            "nothing else is random."
             for time, names in delayed.items()
         ]
 

@@ -141,7 +141,10 @@ class Recommendation(NotebookTable):
             for evaluation in (self.before, self.after)
         )
         new = [sentence for sentence in before if sentence not in after]
-        return [*after, *(f"With the former parameters: {sentence}" for sentence in new)]
+        lower = (
+            f"{sentence[0].lower()}{sentence[1:]}" for sentence in new
+        )  # begins with an article
+        return [*after, *(f"With the former parameters, {sentence}" for sentence in lower)]
 
     @property
     def ratio(self) -> float:
