@@ -98,6 +98,9 @@ class QueueDiscipline(Value):
     synchronises: ClassVar[bool] = False
     """Whether nothing in its drops is random, so that packet runs need randomness of senders."""
 
+    sets_queue: ClassVar[tuple[str, ...]] = ()
+    """Names of the parameters that decide the queue at equilibrium; none: the buffer does."""
+
     @property
     def average_weight(self) -> Real:
         """Weight of one arriving packet's sample in the moving average of the queue, 0 to 1.

@@ -22,7 +22,7 @@ Sources:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueState
@@ -65,6 +65,8 @@ class DelayControlState(NamedTuple):
 
 class TargetDelay(QueueControl):
     """A queue discipline that drops more and more while the queueing delay is above a target."""
+
+    sets_queue: ClassVar[tuple[str, ...]] = ("target",)
 
     if TYPE_CHECKING:
         target: float

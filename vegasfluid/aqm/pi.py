@@ -108,6 +108,7 @@ class Pi(QueueControl):
     """
 
     name: ClassVar[str] = "pi"
+    sets_queue: ClassVar[tuple[str, ...]] = ("q_ref",)
     sources: ClassVar[tuple[str, ...]] = ("Hollot et al., IEEE INFOCOM 2001", "ns-2.35, pi.cc")
 
     a: Annotated[Share, Positive] = 1.822e-5

@@ -57,6 +57,7 @@ class StepMarking(QueueDiscipline):
     """
 
     name: ClassVar[str] = "step"
+    sets_queue: ClassVar[tuple[str, ...]] = ("threshold",)
     sources: ClassVar[tuple[str, ...]] = ("Alizadeh et al., SIGCOMM 2010", "RFC 8257")
 
     threshold: Packets
@@ -71,6 +72,10 @@ class StepMarking(QueueDiscipline):
     def marks(self) -> bool:
         """True: ECN-capable packets are marked instead of dropped."""
         return True
+
+    def target_queue(self, capacity: Any) -> Any:
+        """Queue that a busy link has (`threshold`), packets, at any capacity."""
+        return self.threshold
 
     def drop_prob(self, state: QueueState) -> Any:
         """Probability that an arriving packet is dropped or marked: from K to K + 1, 0 to 1.

@@ -14,8 +14,8 @@ __all__ = ["measured_lines", "term_rows", "theory_lines"]
 TERMS = {
     "red_min": "RED_min per flow",
     "queue_above_red_min": "queue above RED_min, per flow",
-    "target": "queue at the target delay, per flow",
-    "queue_above_target": "queue above the target delay, per flow",
+    "target": "queue at the target, per flow",
+    "queue_above_target": "queue above the target, per flow",
     "buffer": "full buffer per flow",
     "queue_above_buffer": "queue above the buffer, per flow",
     "estimate": "offset of Vegas's own estimate",
@@ -35,9 +35,11 @@ PARAMETERS = {
     "max_thresh": "RED_max",
     "max_drop": "max_drop",
     "target": "target delay",
+    "q_ref": "reference queue",
+    "threshold": "threshold",
     "buffer": "buffer",
 }
-"""Parameters of the sensitivities, with their names in the sentence."""
+"""Parameters of the sensitivities, with their names in the sentence; others are called by name."""
 NEGLIGIBLE = 0.01
 """Sensitivities below this, in per cent, have no digits; smaller optional terms are left out."""
 LARGE_DIFFERENCE = 0.1
@@ -145,9 +147,9 @@ def saturation_line(result: Recommendation, why: EquilibriumTheory) -> str:
 def elasticities_line(why: EquilibriumTheory) -> str:
     """Sentence on the change of alpha in per cent for 1 % more of each network parameter."""
     large = {name: x for name, x in why.elasticities.items() if abs(x) >= NEGLIGIBLE}
-    small = [PARAMETERS[name] for name in why.elasticities if name not in large]
+    small = [PARAMETERS.get(name, name) for name in why.elasticities if name not in large]
     order = sorted(large, key=lambda name: -abs(large[name]))
-    changes = ", ".join(f"{PARAMETERS[name]} {large[name]:+.2f} %" for name in order)
+    changes = ", ".join(f"{PARAMETERS.get(name, name)} {large[name]:+.2f} %" for name in order)
     others = f"; less than {NEGLIGIBLE} %: {', '.join(small)}" if small else ""
     return f"Change of this alpha for 1 % more of each parameter: {changes}{others}."
 

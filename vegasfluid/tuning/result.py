@@ -140,11 +140,8 @@ class Recommendation(NotebookTable):
             evaluation.disagreements(self.network, self.tuned)
             for evaluation in (self.before, self.after)
         )
-        new = [sentence for sentence in before if sentence not in after]
-        lower = (
-            f"{sentence[0].lower()}{sentence[1:]}" for sentence in new
-        )  # begins with an article
-        return [*after, *(f"With the former parameters, {sentence}" for sentence in lower)]
+        new = [f"{one[0].lower()}{one[1:]}" for one in before if one not in after]
+        return [*after, *(f"With the former parameters, {sentence}" for sentence in new)]
 
     @property
     def ratio(self) -> float:

@@ -28,8 +28,6 @@ from vegasfluid.analysis.equilibria.equilibrium import (
 )
 from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, network_with_alpha
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
-from vegasfluid.aqm.base import QueueDiscipline
-from vegasfluid.aqm.delay_control import DelayControl
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed
@@ -47,11 +45,6 @@ ROUNDING = 1e-9
 """Relative rounding error of a ratio."""
 SMALLEST_ELASTICITY = 1e-3
 """With a smaller d log(ratio) / d log(alpha), alpha does not follow from the ratio."""
-RED_FIELDS = ("min_thresh", "max_thresh", "max_drop")
-"""RED's numbers by which log(ratio) is differentiated."""
-TARGET_FIELDS = ("target",)
-"""Numbers of PIE and PI2 by which log(ratio) is differentiated; their gains have no effect at
-equilibrium."""
 
 
 @dataclass(frozen=True)
@@ -287,16 +280,6 @@ def lower_queue(link: Link) -> tuple[str, float]:
     return ("buffer", float(link.buffer)) if target is None else ("target", float(target))
 
 
-def queue_fields(aqm: QueueDiscipline) -> tuple[str, ...]:
-    """Names of a queue discipline's numbers by which log(ratio) is differentiated.
-
-    None of them for a discipline other than RED, PIE and PI2, for which it is the buffer.
-    """
-    if isinstance(aqm, Red):
-        return RED_FIELDS
-    return TARGET_FIELDS if isinstance(aqm, DelayControl) else ()
-
-
 def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
     """Derivatives of log(goodput ratio) by the logarithms of alpha and the network's numbers.
 
@@ -305,7 +288,7 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
     """
     if state.upper is not None:
         return {}
-    aqm = queue_fields(state.network.link.aqm) or ("buffer",)
+    aqm = state.network.link.aqm.sets_queue or ("buffer",)
     names: tuple[str, ...] = ("alpha", "flows", "capacity", "base_rtt", *aqm)
     index = list(state.network.flows).index(tuned)
 
@@ -344,13 +327,12 @@ def alpha_elasticities(slopes: dict[str, float]) -> dict[str, float]:
 def scaled_network(network: Network, tuned: str, factor: dict[str, Any]) -> Network:
     """The network with alpha of class `tuned` and its numbers times factors, given by name.
 
-    The names are `alpha`, `capacity`, `base_rtt` (scales all delays), and RED's or PIE's
-    numbers or `buffer`.
+    The names are `alpha`, `capacity`, `base_rtt` (scales all delays), and what sets the queue.
     """
     ((name, link),) = network.links.items()
     longer = factor["base_rtt"]
     changes = {"capacity": link.capacity * factor["capacity"], "delay": link.delay * longer}
-    if known := queue_fields(link.aqm):
+    if known := link.aqm.sets_queue:
         values = {key: getattr(link.aqm, key) * factor[key] for key in known}
         link = replace(link, aqm=replace(link.aqm, **values), **changes)
     else:

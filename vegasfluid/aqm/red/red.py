@@ -125,6 +125,7 @@ class Red(QueueDiscipline):
     """
 
     name: ClassVar[str] = "red"
+    sets_queue: ClassVar[tuple[str, ...]] = ("min_thresh", "max_thresh", "max_drop")
     sources: ClassVar[tuple[str, ...]] = (
         "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
         "ns-2.35, queue/red.cc",
