@@ -25,6 +25,12 @@ over CoDel with other start times.
   and amplitude, packets, and the fraction of marked packets, as published, in packets and in the
   fluid; `worst` are relative differences, for amplitude and fraction those of two flows, which are
   in step, and for the fluid those from packets.
+- `ns3.NAME`: PIE and CoDel in ns-3 3.44 and in the packet simulator, with ns-3's hosts, 3 runs each
+  (`tests/agreement/ns3_queues.jsonl`; `benchmarks.ns3_runs` writes it). `share` is CUBIC's in the
+  goodput of a flow of each congestion control, `delay_ms` the mean queue over the capacity,
+  `signals` the fraction of packets dropped or marked. `ns3.pie` and `ns3.codel` have the medians of
+  the relative differences, and the fraction of scenarios within 10 % (share) and 15 % (delay); the
+  difference of the utilisation is absolute. The scenarios were chosen before any run.
 """
 
 from __future__ import annotations
@@ -43,6 +49,7 @@ from benchmarks.linux import Measured, measured
 from benchmarks.linux_scenarios import network_of
 from benchmarks.ns2_rows import ROOT
 from benchmarks.ns2_scenarios import reference_runs
+from benchmarks.ns3_queues import add_ns3
 from benchmarks.queue_tuning import add_cases
 from vegasfluid import Pi2, Pie, metrics, simulate_fluid, simulate_packets
 from vegasfluid.network import Network
@@ -209,6 +216,7 @@ def measure(full: bool) -> Figures:
         figures.add(f"pi2.{name}", difference)
     add_sawteeth(figures)
     add_cases(figures)
+    add_ns3(figures)
     return figures
 
 

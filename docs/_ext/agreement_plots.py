@@ -186,7 +186,32 @@ def formulas(figures: Figures) -> Figure:
     return figure
 
 
-PLOTS: dict[str, Callable[[Figures], Figure]] = {"ns2": ns2, "linux": linux, "formulas": formulas}
+@styled
+def queues(figures: Figures) -> Figure:
+    """Share of CUBIC and mean queueing delay over PIE and CoDel in ns-3 and in our simulator."""
+    figure, panels = new_figure(2, 3.4)
+    labels = {"share": "share of CUBIC", "delay_ms": "mean queueing delay, ms"}
+    for axes, (quantity, label) in zip(panels, labels.items(), strict=True):
+        for number, kind in enumerate(("pie", "codel")):
+            first, last = f"ns3.{kind}_", f".{quantity}.ns3"
+            names = [key for key in figures if key.startswith(first) and key.endswith(last)]
+            theirs = [figures[name] for name in names]
+            ours = [figures[name.removesuffix("ns3") + "packets"] for name in names]
+            axes.plot(theirs, ours, "o", color=colour(number), fillstyle="none", label=kind)
+        low, high = axes.get_xlim()
+        axes.plot([low, high], [low, high], color=colour(3), lw=0.8, ls=":", label="equal")
+        axes.set(xlabel=f"{label}, ns-3", ylabel=f"{label}, packets")
+        axes.grid(True, alpha=FAINT)
+        axes.legend()
+    return figure
+
+
+PLOTS: dict[str, Callable[[Figures], Figure]] = {
+    "ns2": ns2,
+    "linux": linux,
+    "queues": queues,
+    "formulas": formulas,
+}
 """Functions that plot the results of a benchmark, by its name."""
 
 

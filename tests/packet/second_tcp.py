@@ -305,9 +305,10 @@ class Flow:
         state.acked_at = now
         if state.acked_transmissions == 1:
             state.least_rtt = min(state.least_rtt, now - state.acked_sent_at)
+        arrived = set(range(first, upto)) - self.board.sacked
         self.board.acknowledge(range(first, upto), self.times_sent)
         self.show_board()
-        action = self.spec.law.rules.on_ack(state, now, upto - first)
+        action = self.spec.law.rules.on_ack(state, now, len(arrived))
         if ack.marked:  # RFC 3168, section 6.1.2
             state.cwnd = min(state.cwnd, before)
         if first == state.opened:  # the first packet stands for the handshake

@@ -323,14 +323,17 @@ def acknowledge(sim: Any, f: int, ack_number: int, now: int, ece: int) -> None:
         flow.deadline = now + flow.rto * flow.backoff
     if APP_LIMITED and ack_number == flow.max_seq:
         flow.deadline = NEVER
+    acked = ack_number - first  # without those that arrived before, as SACK blocks have shown
     if SACK_BLOCKS and flow.recovery == SACK:
+        acked -= flow.sacked
         clear_acknowledged(sim, f, first)
+        acked += flow.sacked
     if flow.keeps_send_times:
         show_send_times(sim, f)
         clear_send_times(sim, f, first)
         update_least_rtt(flow, now)
     window = flow.cwnd
-    action = on_ack(flow.law, flow, now, ack_number - first)
+    action = on_ack(flow.law, flow, now, acked)
     if first == flow.opened:  # the first packet stands for the handshake
         flow.cwnd = window = flow.initial_window
     if ECN and ece:  # no growth (RFC 3168, section 6.1.2)
