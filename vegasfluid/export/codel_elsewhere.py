@@ -3,7 +3,7 @@
 Sources:
     tc-codel(8) and Linux 6.1, net/sched/sch_codel.c; ipfw(8) of FreeBSD 11 and newer; ns-3.45,
     src/traffic-control/model/codel-queue-disc.cc (attributes). No code copied; of these systems
-    only Linux was run with CoDel here.
+    Linux and ns-3.44 were run with CoDel here.
 """
 
 from __future__ import annotations
