@@ -26,7 +26,7 @@ MISSED = [
 def require_agreement(name: str) -> None:
     """Shares within 10 %, the mean delay within 15 %."""
     ns3, ours = ns3_averages(BY_NAME[name]), packet_averages(BY_NAME[name])
-    assert ours.get("share") == pytest.approx(ns3.get("share"), rel=0.1)
+    assert ours.get("share", 1.0) == pytest.approx(ns3.get("share", 1.0), rel=0.1)  # 1: one class
     assert ours["delay_ms"] == pytest.approx(ns3["delay_ms"], rel=0.15)
 
 
