@@ -203,9 +203,12 @@ RED = Red(20, 420, max_drop=0.5, weight=0.002, ecn=True, wait=False, implementat
 
 
 def answered_each_window(prob: float) -> float:
-    """Marks x = p W in a round trip: 1 - p = x / (1 + x) x / 2, as x / (1 + x) are answered."""
-    kept = 1 - prob
-    return kept + math.sqrt(kept**2 + 2 * kept)
+    """Marks x = p W in a round trip, of which one is answered in W - 1 + 1 / p packets.
+
+    The packets in flight at a response, W with that of its mark, are not answered; the mark after
+    them is 1 / p packets further on average. So 1 - p = x / (x + 1 - p) x / 2.
+    """
+    return (1 - prob) * (1 + math.sqrt(3))
 
 
 def linux_window(prob: float) -> float:
