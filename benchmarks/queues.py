@@ -35,7 +35,6 @@ over CoDel with other start times.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -187,11 +186,11 @@ def measure(full: bool) -> Figures:
     """Return the comparison with the kernel, and that of the fluid model with packets."""
     figures = Figures()
     pairs: dict[str, dict[str, Pair]] = {}
-    fluid, pi2, seeds = {}, {}, FULL_SEEDS if full else SEEDS
+    fluid, pi2, flows, seeds = {}, {}, {}, FULL_SEEDS if full else SEEDS
     for row in reference_runs(QUEUES):
         scenario = row["scenario"]
         name, algos = name_of(scenario), [flow["algo"] for flow in scenario["flows"]]
-        runs = runs_of(row, seeds)
+        flows[name], runs = len(algos), runs_of(row, seeds)
         pairs[name] = compared(row, runs)
         if "rtt_ms" not in scenario["flows"][0]:
             means = means_of(algos, np.mean([each.goodput for each in runs], axis=0))
@@ -204,7 +203,7 @@ def measure(full: bool) -> Figures:
     figures.add("shares.within10", float(np.mean(shares < 0.1)), at_least=0.8)
     figures.add("queue.within15", float(np.mean(queues < 0.15)), at_least=0.9)
     figures.add("utilisation.worst", max(used), at_most=0.02)
-    add_medians(figures, fluid)
+    add_medians(figures, fluid, flows)
     figures.add("pi2.median", float(np.median(np.abs(list(pi2.values())))), at_most=0.08)
     for name, values in pairs.items():
         for what, pair in values.items():
@@ -220,28 +219,18 @@ def measure(full: bool) -> Figures:
     return figures
 
 
-def add_medians(figures: Figures, fluid: Mapping[str, float]) -> None:
+def add_medians(figures: Figures, fluid: Mapping[str, float], flows: Mapping[str, int]) -> None:
     """Add the median difference of the fluid model's ratios, for each queue discipline.
 
-    `fluid` has the relative difference for each name of a scenario.
+    `fluid` and `flows` have the relative difference and the number of flows by scenario.
     """
-    for kind, most, flows in (("pie", 0.08, 0), ("codel", 0.12, TEN)):
+    for kind, most, fewest in (("pie", 0.08, 0), ("codel", 0.12, TEN)):
         off = [
             abs(value)
             for name, value in fluid.items()
-            if name.startswith(kind) and flows_of(name) >= flows
+            if name.startswith(kind) and flows[name] >= fewest
         ]
         figures.add(f"fluid.{kind}_median", float(np.median(off)), at_most=most)
-
-
-def flows_of(name: str) -> int:
-    """Number of flows in a scenario, by its name.
-
-    >>> flows_of("codel_10mbps_20ms.3reno_5vegas_alpha4")
-    8
-    """
-    _, flows = name.split(".")
-    return sum(int(part) for part in re.findall(r"(?:^|_)(\d+)", flows))
 
 
 if __name__ == "__main__":
