@@ -17,7 +17,7 @@ value is fitted to these runs.
   RED, with equal and mixed round-trip times. A ratio is the mean goodput of a flow of one over that
   of the other, from the kernel's runs with several seeds and ours with as many; `designed.all` has
   all ratios, `designed.repeatable` those where the kernel's own runs agree to 5 %. Not among them:
-  the queue disciplines CoDel, PIE, FQ and fq_codel, which vegasfluid does not have yet.
+  the queue disciplines CoDel, PIE, `fq` and `fq_codel`, which `benchmarks.queues` compares.
 - A random set (`random.*`, the same figures): 60 scenarios, drawn and run after the simulator was
   written: two congestion controls, 1 to 5 flows each, 5 to 60 Mbit/s, 10 to 160 ms. Over drop-tail,
   where nothing is random, the kernel's runs and ours differ in start times (all flows but the first

@@ -13,6 +13,8 @@ from typing import Any
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.fq import Fq
+from vegasfluid.aqm.fq_codel import FqCoDel
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.base import CongestionControl
@@ -64,7 +66,7 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
 
 
 def discipline_of(queue: Mapping[str, Any]) -> QueueDiscipline:
-    """Queue discipline of a reference run: drop-tail, PIE, or RED as tc rounds its parameters.
+    """Queue discipline of a reference run: all by their kinds, RED as tc rounds its parameters.
 
     The runs give `tc red` the burst of its manual page where they give none.
     """
@@ -73,6 +75,10 @@ def discipline_of(queue: Mapping[str, Any]) -> QueueDiscipline:
     if queue["kind"] == "codel":
         target, interval = ms(queue.get("target", 5)), ms(queue.get("interval", 100))
         return CoDel(target, interval)
+    if queue["kind"] == "fq_codel":
+        return FqCoDel(ms(queue.get("target", 5)), ms(queue.get("interval", 100)))
+    if queue["kind"] == "fq":
+        return Fq()
     if queue["kind"] == "pie":
         return Pie(target=ms(queue["target"])) if "target" in queue else Pie()
     low, high = queue["min"], queue["max"]

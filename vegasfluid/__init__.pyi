@@ -10,6 +10,8 @@ from .analysis import equilibrium as equilibrium
 from .analysis import stability as stability
 from .aqm.codel import CoDel as CoDel
 from .aqm.droptail import DropTail as DropTail
+from .aqm.fq import Fq as Fq
+from .aqm.fq_codel import FqCoDel as FqCoDel
 from .aqm.pi import Pi as Pi
 from .aqm.pi2 import Pi2 as Pi2
 from .aqm.pie import Pie as Pie

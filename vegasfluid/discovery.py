@@ -32,7 +32,7 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
 
     >>> from vegasfluid import aqm
     >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.QueueDiscipline))
-    ['codel', 'droptail', 'pi', 'pi2', 'pie', 'red', 'step']
+    ['codel', 'droptail', 'fq', 'fq_codel', 'pi', 'pi2', 'pie', 'red', 'step']
     """
     for module in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module.name}")

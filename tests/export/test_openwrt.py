@@ -113,12 +113,23 @@ def test_differences_are_noted() -> None:
     assert "settings of hosts: --format linux" in notes
 
 
+ALLOWED = "aqm must be codel, droptail, fq_codel or pie for openwrt"
+
+
 @pytest.mark.parametrize(
     ("aqm", "rate", "message"),
     [
-        (vf.Red(20, 80), 10.0, "aqm must be codel, droptail or pie for openwrt, but is 'red'."),
-        (vf.Pi2(), 10.0, "aqm must be codel, droptail or pie for openwrt, but is 'pi2'."),
-        (vf.StepMarking(20), 10.0, "aqm must be codel, droptail or pie for openwrt, but is 'step'"),
+        (
+            vf.Red(20, 80),
+            10.0,
+            f"{ALLOWED}, but is 'red'.",
+        ),
+        (vf.Pi2(), 10.0, f"{ALLOWED}, but is 'pi2'."),
+        (
+            vf.StepMarking(20),
+            10.0,
+            f"{ALLOWED}, but is 'step'.",
+        ),
         (vf.CoDel(), 0.0004, "capacity must be at least 1 kbit/s for openwrt, but is 0.0333"),
     ],
 )

@@ -10,8 +10,9 @@ import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Sessions
 from vegasfluid.fluid import build
+from vegasfluid.fluid.observables import Observables, observe
 from vegasfluid.fluid.state import State, initial_state
-from vegasfluid.fluid.vector_field import Observables, VectorField, derivatives, observe
+from vegasfluid.fluid.vector_field import VectorField, derivatives
 
 ARRIVED, LOST = 40.0, 0.5
 """Packets/s of a flow, in the mean over all time, that came to the queue and were lost there."""

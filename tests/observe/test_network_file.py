@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.observe.made import BASE, BUFFER, CAPACITY, TIMES, drop_tail, samples
-from vegasfluid import CoDel, Cubic, DropTail, Pie, Red, Reno, Vegas, modelfile
+from vegasfluid import CoDel, Cubic, DropTail, Fq, FqCoDel, Pie, Red, Reno, Vegas, modelfile
 from vegasfluid.errors import InvalidInput
 from vegasfluid.observe import Estimated, Measurement, estimate, model_text, next_measurements
 from vegasfluid.observe.bottleneck_queue import Discipline
@@ -52,19 +52,22 @@ def test_flows_that_were_not_measured_are_a_class_with_a_range(found):
     assert (model.ranges["others.count"].low, model.ranges["others.count"].high) == (3, 9)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("red", Red), ("codel", CoDel), ("fq_codel", Pie)])
-def test_early_drops_are_red_or_codel_or_pie_in_place_of_others(found, name, kind):
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("red", Red), ("codel", CoDel), ("fq_codel", FqCoDel), ("fq", Fq), ("cake", Pie)],
+)
+def test_early_drops_are_red_or_what_tc_shows_or_pie_in_place_of_others(found, name, kind):
     queue = Discipline(name, True, f"tc shows {name}", {})
     text = model_text(replace(found, discipline=queue, early_drops=(10.0, 30.0, 0.1)))
     aqm = modelfile.loads(text).network.link.aqm
     assert isinstance(aqm, kind)
     if isinstance(aqm, Red):
         assert (aqm.min_thresh, aqm.max_thresh, aqm.max_drop) == (10, 30, 0.1)
-    elif isinstance(aqm, CoDel):
-        assert aqm == CoDel()
-    else:
+    elif isinstance(aqm, Pie):
         assert aqm.target == pytest.approx(found.queueing_delay, rel=0.01)
-        assert "fq_codel is not in the models" in text
+        assert "cake is not in the models" in text
+    else:
+        assert aqm == kind()
 
 
 def test_an_unknown_control_is_cubic_and_the_comment_tells():

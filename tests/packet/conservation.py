@@ -26,6 +26,8 @@ def packets_of_flows(sim: Simulation) -> None:
     assert (moving >= 0).all()
     assert (sim.hops["tail"][:, 0] == flows["sent"]).all()
     under_way = (moving * for_data).sum(axis=1)
+    for queue in sim.queues if len(sim.queues) else ():
+        under_way[queue["flow"]] += queue["waiting"] * for_data[queue["flow"], queue["hop"]]
     again = flows["sent"] - flows["dropped"] - under_way - flows["delivered"]
     assert (again >= 0).all()
     assert (again <= flows["retransmitted"]).all()  # what comes again had been sent again
@@ -36,7 +38,9 @@ def packets_of_links(sim: Simulation) -> None:
     for number, queue in enumerate(sim.links):
         here = sim.hops["link"] == number
         reached = sim.hops["head"][here].sum()
-        assert reached == queue["admitted"] + lost(queue)
+        own = sim.hops["queue"][here & (sim.hops["queue"] >= 0)]
+        held = sim.queues["waiting"][own].sum() if len(own) else 0
+        assert reached == queue["admitted"] + lost(queue) + held
     assert sim.flows["dropped"].sum() + sim.flows["acks_dropped"].sum() == lost(sim.links).sum()
 
 

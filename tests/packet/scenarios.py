@@ -12,6 +12,8 @@ from typing import Any
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.fq import Fq
+from vegasfluid.aqm.fq_codel import FqCoDel
 from vegasfluid.aqm.pi import Pi
 from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
@@ -219,6 +221,35 @@ def everything() -> Network:
     return network(links, classes, EVENTS)
 
 
+def flow_queues() -> dict[str, Link]:
+    """Links with a queue for each flow: one drops the longest, the other what finds its queue full.
+
+    Quanta are not whole numbers of packets, so that turns differ.
+    """
+    codel = FqCoDel(target=0.006, interval=0.03, ecn=True, quantum=1.5)
+    return {
+        "a": link(codel, 40),
+        "b": link(Fq(flow_limit=5, quantum=2, initial_quantum=3.5), 40, service=1600),
+    }
+
+
+def in_turn() -> Network:
+    """Three kinds of flows over each of these links, and over both; some pause."""
+    some = flows(LAWS)
+    some["brakmo"] = replace(some["brakmo"], ecn=False)
+    pausing = replace(some["reno"], traffic=OnOff(0.1, 0.1, 400.0), count=2)
+    classes = crossing(some, ("a",), ("a", "b"), ("b",))
+    return network(flow_queues(), classes | crossing({"pausing": pausing}, ("a", "b")))
+
+
+def two_way_in_turn() -> Network:
+    """ACKs have queues of their own; packets of the second link overtake each other."""
+    both = with_opposite(flows({name: LAWS[name] for name in SOME}, delayed_ack=0.04))
+    links = flow_queues()
+    links["b"] = replace(links["b"], jitter=2000 * US, jitter_reorders=True)
+    return network(links, crossing(both, ("a", "b"), ("a",), ("b",)))
+
+
 EVENTS = (
     Event(2.0, "a", 0.01),
     Event(3.0, "access", 0.004, "reno"),
@@ -252,5 +283,7 @@ SCENARIOS: dict[str, Network] = {
     "CoDel": half_marked(CODEL, 30),
     "step": half_marked(StepMarking(5), 20),
     "traffic": offering(),
+    "flow queues": in_turn(),
+    "two-way flow queues": two_way_in_turn(),
     "everything": everything(),
 }

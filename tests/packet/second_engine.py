@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from tests.packet.second_flow_queues import FlowQueues
 from tests.packet.second_network import (
     ACK,
     APPLICATION,
@@ -36,9 +37,14 @@ from tests.packet.second_network import (
     Rng,
 )
 from tests.packet.second_tcp import Flow
-from vegasfluid.network import Network
+from vegasfluid.network import Link, Network
 from vegasfluid.packet.initial_state import InitialState
 from vegasfluid.traffic import random_variates
+
+
+def queue_for(sim: Simulator, name: str, link: Link, rng: Rng) -> Queue:
+    """The queue in front of a link, or the queues."""
+    return (FlowQueues if link.aqm.flow_queues else Queue)(sim, name, link, rng)
 
 
 def sampled(log: list[tuple[float, ...]], ticks: np.ndarray) -> np.ndarray:
@@ -60,7 +66,7 @@ class Simulator:
         ways = [(name, back) for back in (False, True) for name in network.links]
         records = [*begin.links, *begin.links][: len(ways)]
         self.queues = {
-            way: Queue(self, way[0], network.links[way[0]], Rng(record))
+            way: queue_for(self, way[0], network.links[way[0]], Rng(record))
             for way, record in zip(ways, records, strict=True)
         }
         names = [name for name, flows in network.flows.items() for _ in range(flows.count)]

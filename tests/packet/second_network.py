@@ -129,6 +129,14 @@ class Queue:
         packet.marked |= verdict == MARK
         return "admitted"
 
+    def yet_to_wait(self, end: int) -> float:
+        """What those that wait have yet to wait after the end, ps."""
+        begin, total = self.free, 0.0
+        for queued in self.waiting:
+            total += begin - end
+            begin += self.service(queued.packet.size)
+        return total
+
     def arrive(self, packet: Packet, flow: Flow, stage: int, now: int) -> None:
         is_data = stage < flow.data_hops
         if is_data:

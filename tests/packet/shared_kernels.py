@@ -14,6 +14,7 @@ from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.network import Event, Flows, Link, Network
 
 ONE_WAY = ("every law", "drop-tail", "chain", "marks", "adaptive marks", "PIE", "step", "traffic")
+ONE_WAY += ("flow queues",)
 """Scenarios in which ACKs wait in no queue."""
 IDLE = 1e6
 """When the idle classes start, s; after the end of every run."""
@@ -28,7 +29,7 @@ def idle_links(links: list[Link]) -> dict[str, Link]:
     """A link with each queue discipline, with all that any of `links` asks of the engine."""
     disciplines: dict[Any, QueueDiscipline] = {}
     for aqm in sorted((each.aqm for each in links), key=marks, reverse=True):
-        disciplines.setdefault(aqm.rule.decide, aqm)
+        disciplines.setdefault((aqm.rule.decide, aqm.flow_queues is None), aqm)
     more: dict[str, Any] = {
         "jitter": max(each.jitter for each in links),
         "jitter_reorders": any(each.jitter_reorders for each in links),

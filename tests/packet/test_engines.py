@@ -70,11 +70,7 @@ def waited(queue: Queue, end: int) -> float:
     """The integral of the queue (Little's law), and what those that wait have yet to wait, ps."""
     rows = np.array(queue.log, float)
     area = float(np.sum(np.diff(np.append(rows[:, 0], end)) * rows[:, 6]))
-    begin = queue.free
-    for queued in queue.waiting:
-        area += begin - end
-        begin += queue.service(queued.packet.size)
-    return area
+    return area + queue.yet_to_wait(end)
 
 
 def require_agreement(

@@ -19,6 +19,6 @@ def queue_disciplines() -> dict[str, type[QueueDiscipline]]:
     """Classes of all queue disciplines of this package, by their names in model files.
 
     >>> sorted(queue_disciplines())
-    ['codel', 'droptail', 'pi', 'pi2', 'pie', 'red', 'step']
+    ['codel', 'droptail', 'fq', 'fq_codel', 'pi', 'pi2', 'pie', 'red', 'step']
     """
     return named_subclasses(__name__, __path__, QueueDiscipline)

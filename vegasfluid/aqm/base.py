@@ -21,6 +21,7 @@ __all__ = [
     "MARK",
     "AdmissionRule",
     "Average",
+    "FlowQueues",
     "QueueDiscipline",
     "QueueState",
 ]
@@ -31,6 +32,29 @@ Real = smooth.Real
 ADMIT, EARLY, FORCED, MARK = 0, 1, 2, 3
 """Decisions of an admission rule: admit a packet, drop it at random, drop it because the average
 queue is too long, or admit and mark it."""
+
+
+def ignore(queue: Any) -> None:
+    """Do nothing where a queue is found empty."""
+
+
+class FlowQueues(NamedTuple):
+    """How a link serves a queue for each flow: by deficit round robin (RFC 8290, section 4).
+
+    Args:
+        quantum: size of the packets that a queue may send in its turn, data packets.
+        initial_quantum: the same for the first packets of a flow.
+        flow_limit: packets that the queue of a flow can hold.
+        drops_longest: whether a full buffer drops packets at the head of the longest queue, and not
+            the one that arrives.
+        refill_delay: time, s, after which a queue that has been empty gets a new quantum.
+    """
+
+    quantum: float
+    initial_quantum: float
+    flow_limit: float
+    drops_longest: bool
+    refill_delay: float
 
 
 class Average(NamedTuple):
@@ -79,10 +103,15 @@ class AdmissionRule:
             counts since the last drop; a drop at a full buffer sets it to 0.
         state: fields of the record that the rule adds to those of
             `vegasfluid.packet.records.LINK`, with their initial values.
+        on_empty: `(queue) -> None`, where each flow has a queue: called when the link finds one
+            empty in its turn. There `decide` is called for each packet that leaves, with
+            `queue.now` the time when it arrived and `queue.free` the present time; `waiting` are
+            the packets left in all queues.
     """
 
     decide: Callable[..., int]
     state: Mapping[str, int | float] = field(default_factory=dict)
+    on_empty: Callable[..., None] = ignore
 
 
 @dataclass(frozen=True)
@@ -100,6 +129,11 @@ class QueueDiscipline(Value):
 
     sets_queue: ClassVar[tuple[str, ...]] = ()
     """Names of the parameters that decide the queue at equilibrium; none: the buffer does."""
+
+    @property
+    def flow_queues(self) -> FlowQueues | None:
+        """How the link serves a queue for each flow; None: all packets wait in one queue."""
+        return None
 
     @property
     def average_weight(self) -> Real:

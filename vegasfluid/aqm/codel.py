@@ -49,7 +49,7 @@ from vegasfluid.aqm.queue_control import SEARCH_BAND
 from vegasfluid.clock import picoseconds
 from vegasfluid.quantities import Delay, Positive
 
-__all__ = ["CoDel", "CoDelState"]
+__all__ = ["CoDel", "CoDelState", "ControlledDelay"]
 
 LEAST_BEHIND = 1
 """Packets left in the queue up to which none is dropped (RFC 8289, section 4.4: one packet)."""
@@ -59,7 +59,7 @@ RESTART = 1 - 1 / math.sqrt(2)
 """Part of the rate of drops that a restart takes away, where episodes of drops are all the same."""
 LIKELY = 1.33
 """Delay at equilibrium, relative to the target: the timer stays at `ARMING` there, or above if many
-packets have to be dropped (from `CoDel.derivative`: s = 0.925 at T = 0.76)."""
+packets have to be dropped (from `ControlledDelay.derivative`: s = 0.925 at T = 0.76)."""
 MOST = 0.99
 """Largest probability in a search for an equilibrium (chosen)."""
 FALL = 0.1
@@ -165,7 +165,15 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 STATE = ("long_from", "next_drop", "drops", "drops_before", "dropping", "planned", "fresh")
 """Fields of the record that the rule keeps: times in ps, counts of drops, and switches: whether it
 drops, whether the next drop is planned, and whether it dropped the first packet just now."""
-RULE = AdmissionRule(decide, state=dict.fromkeys(STATE, 0))
+
+
+def on_empty(queue: Any) -> None:
+    """End the drops of a flow's queue that is found empty."""
+    queue.dropping = 0
+    queue.long_from = 0
+
+
+RULE = AdmissionRule(decide, state=dict.fromkeys(STATE, 0), on_empty=on_empty)
 """Admission rule of CoDel, with initial values of the fields that it keeps in the record."""
 
 
@@ -187,20 +195,10 @@ class CoDelState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CoDel(TargetDelay):
-    """Controlled delay (CoDel).
+class ControlledDelay(TargetDelay):
+    """CoDel's control of a queue: of the only one of a link, or of that of each flow."""
 
-    >>> CoDel().interval
-    0.1
-    """
-
-    name: ClassVar[str] = "codel"
     synchronises: ClassVar[bool] = True
-    sources: ClassVar[tuple[str, ...]] = (
-        "Nichols and Jacobson, ACM Queue 10(5), 2012",
-        "RFC 8289",
-        "Linux 6.1, include/net/codel_impl.h",
-    )
 
     target: Annotated[Delay, Positive] = 0.005
     """Queueing delay above which a queue is too long."""
@@ -281,3 +279,19 @@ class CoDel(TargetDelay):
         """
         times = {"target": picoseconds(self.target), "interval": picoseconds(self.interval)}
         return {**times, "ecn": int(self.ecn)}
+
+
+@dataclass(frozen=True)
+class CoDel(ControlledDelay):
+    """Controlled delay (CoDel).
+
+    >>> CoDel().interval
+    0.1
+    """
+
+    name: ClassVar[str] = "codel"
+    sources: ClassVar[tuple[str, ...]] = (
+        "Nichols and Jacobson, ACM Queue 10(5), 2012",
+        "RFC 8289",
+        "Linux 6.1, include/net/codel_impl.h",
+    )

@@ -50,7 +50,9 @@ QUESTIONS = (
     Question("capacity", "Capacity of the bottleneck, Mbit/s", lambda _: "100"),
     Question("rtt", "Round-trip time while the queue is empty, ms", lambda _: "40"),
     Question("buffer", "Buffer of the bottleneck, packets", bandwidth_delay),
-    Question("queue", "Queue discipline: droptail, red, codel or pie", lambda _: "droptail"),
+    Question(
+        "queue", "Queue discipline: droptail, red, codel, fq_codel or pie", lambda _: "droptail"
+    ),
     Question("others", "Flows beside Vegas, such as 4 cubic or 4 reno", lambda _: "4 cubic"),
     Question(
         "vegas", "Vegas flows and their system, such as 4 linux or 4 ns2", lambda _: "4 linux"
@@ -160,8 +162,8 @@ def model_text(answers: Answers) -> str:
     if others == "vegas":
         raise ValueError("must be another congestion control than vegas")
     queue = answers["queue"].lower()
-    if not queue.isalpha():
-        raise ValueError("must be droptail, red, codel or pie")
+    if not queue.replace("_", "").isalpha():
+        raise ValueError("must be droptail, red, codel, fq_codel or pie")
     low, high = (
         max(round(part * numbers["buffer"]), 1 + k) for k, part in enumerate(RED_THRESHOLDS)
     )

@@ -8,9 +8,10 @@ Sources:
 
 from __future__ import annotations
 
-from vegasfluid.aqm.codel import CoDel
+from vegasfluid.aqm.codel import CoDel, ControlledDelay
 
 __all__ = ["codel_attributes", "codel_in_ipfw", "codel_in_tc", "codel_notes", "codel_times"]
+__all__ += ["time_words"]
 
 BUFFER_NOTE = (
     "CoDel drops a packet when it leaves the queue, so that it takes space until then; in the "
@@ -18,7 +19,7 @@ BUFFER_NOTE = (
 )
 
 
-def codel_times(law: CoDel) -> tuple[str, str]:
+def codel_times(law: ControlledDelay) -> tuple[str, str]:
     """Target and interval as tc and ipfw read them, in whole microseconds, at least one.
 
     >>> codel_times(CoDel())
@@ -28,7 +29,7 @@ def codel_times(law: CoDel) -> tuple[str, str]:
     return f"{target}us", f"{interval}us"
 
 
-def time_words(law: CoDel) -> str:
+def time_words(law: ControlledDelay) -> str:
     """Target and interval as options of tc and ipfw.
 
     >>> time_words(CoDel())
@@ -56,7 +57,7 @@ def codel_in_ipfw(law: CoDel) -> str:
     return f"codel {time_words(law)} {'ecn' if law.ecn else 'noecn'}"
 
 
-def codel_attributes(law: CoDel, packets: int, packet_bytes: int) -> dict[str, str]:
+def codel_attributes(law: ControlledDelay, packets: int, packet_bytes: int) -> dict[str, str]:
     """Attributes of ns-3's CoDel by name, as texts.
 
     Args:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.fq_codel import FqCoDel
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.aqm.step import StepMarking
@@ -26,6 +27,7 @@ from vegasfluid.export.codel_elsewhere import codel_in_ipfw, codel_notes
 from vegasfluid.export.dctcp_elsewhere import freebsd_lines
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.flow_queues_elsewhere import flow_queue_notes, flow_queues_in_ipfw
 from vegasfluid.export.pie_elsewhere import ipfw_words
 from vegasfluid.export.quoting import comment
 from vegasfluid.export.settings import FREEBSD
@@ -43,6 +45,8 @@ from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_freebsd"]
 
+QUEUES = (CoDel, DropTail, FqCoDel, Pie, Red, StepMarking)
+"""Queue disciplines that FreeBSD has."""
 CONTROLS = {
     "reno": ("newreno", ""),
     "newreno": ("newreno", ""),
@@ -171,7 +175,7 @@ def queue_part(
         f"delay: {link.delay * 1e3:g} ms in the model, {delay} ms in dummynet (whole milliseconds)."
     )
     queue, notes = f"queue {slots}", []
-    law = require_discipline(name, link, "freebsd", (CoDel, DropTail, Pie, Red, StepMarking))
+    law = require_discipline(name, link, "freebsd", QUEUES)
     if isinstance(law, CoDel):
         queue, notes = f"{queue} {codel_in_ipfw(law)}", codel_notes()
     elif isinstance(law, Pie):
@@ -190,10 +194,14 @@ def queue_part(
     ]
     if slots > SLOTS:
         lines.append(f"at_least net.inet.ip.dummynet.pipe_slot_limit {slots}")
-    lines += [
-        f"ipfw pipe {number} config bw {rate}bit/s delay {delay} {queue}",
-        f'ipfw add pipe {number} ip from any to any out via "$INTERFACE"',
-    ]
+    lines.append(f"ipfw pipe {number} config bw {rate}bit/s delay {delay} {queue}")
+    entry = f"pipe {number}"
+    if isinstance(law, FqCoDel):
+        scheduler = flow_queues_in_ipfw(name, law, link.buffer, packet_bytes)
+        lines.append(f"ipfw sched {number} config pipe {number} {scheduler}")
+        lines.append(f"ipfw queue {number} config sched {number}")
+        entry, notes = f"queue {number}", flow_queue_notes()
+    lines.append(f'ipfw add {entry} ip from any to any out via "$INTERFACE"')
     return lines, notes
 
 

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.fq import Fq
+from vegasfluid.aqm.fq_codel import FqCoDel
 from vegasfluid.aqm.pi2 import Pi2
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
@@ -24,6 +26,7 @@ from vegasfluid.export.codel_elsewhere import codel_in_tc, codel_notes
 from vegasfluid.export.dctcp_elsewhere import linux_lines
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.flow_queues_elsewhere import flow_queue_notes, flow_queues_in_tc
 from vegasfluid.export.pi2_in_tc import pi2_notes, pi2_rounding, pi2_words
 from vegasfluid.export.pie_elsewhere import pie_notes, tc_rounding, tc_words
 from vegasfluid.export.quoting import comment
@@ -43,6 +46,8 @@ from vegasfluid.quantities import bits_per_second
 
 __all__ = ["CONTROLS", "export_linux", "red_notes"]
 
+QUEUES = (CoDel, DropTail, Fq, FqCoDel, Pi2, Pie, Red)
+"""Queue disciplines that Linux has."""
 CONTROLS = {
     "reno": ("reno", ""),
     "newreno": ("reno", ""),
@@ -180,11 +185,14 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
     begin = 'tc qdisc replace dev "$DEVICE" $PARENT'
     if isinstance(link.aqm, StepMarking):
         reject_step_in_linux(name)
-    law = require_discipline(name, link, "linux", (CoDel, DropTail, Pi2, Pie, Red))
+    law = require_discipline(name, link, "linux", QUEUES)
     if isinstance(law, DropTail):
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []
     if isinstance(law, CoDel):
         return [*lines, f"{begin} {codel_in_tc(law, link.buffer)}"], codel_notes()
+    if isinstance(law, Fq | FqCoDel):
+        words = flow_queues_in_tc(law, link.buffer, packet_bytes)
+        return [*lines, f"{begin} {words}"], flow_queue_notes()
     if isinstance(law, Pie):
         lines += [line for text in tc_rounding(law) for line in comment(text)]
         return [*lines, f"{begin} {tc_words(law, link.buffer)}"], pie_notes(law)

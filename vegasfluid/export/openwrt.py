@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.fq_codel import FqCoDel
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.codel_elsewhere import codel_notes, codel_times
 from vegasfluid.export.dialects import Points
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.flow_queues_elsewhere import FLOWS, flow_queue_notes, quantum_bytes
 from vegasfluid.export.pie_elsewhere import microseconds, pie_notes, tc_gains, tc_rounding
 from vegasfluid.export.quoting import comment
 from vegasfluid.export.unsupported import require_discipline
@@ -83,7 +85,7 @@ def section(
         packet_bytes: size of a data packet, bytes.
         both: whether the other direction has the same queue, as data are sent in it, too.
     """
-    law = require_discipline(name, link, "openwrt", (CoDel, DropTail, Pie))
+    law = require_discipline(name, link, "openwrt", (CoDel, DropTail, FqCoDel, Pie))
     bits = bits_per_second(link.capacity, packet_bytes)
     rate = round(bits / KILOBIT)
     if rate < 1:
@@ -109,26 +111,32 @@ def section(
         "qdisc_really_really_advanced": "1",
         "ilimit": str(int(link.buffer)),
         "elimit": str(int(link.buffer)),
-        **of_discipline(law),
+        **of_discipline(law, packet_bytes),
     }
     lines.append(f"config queue 'queue_{number}'")
     lines += [f"\toption {key} '{value}'" for key, value in options.items()]
+    if isinstance(law, FqCoDel):
+        return lines, flow_queue_notes()
     if isinstance(law, CoDel):
         return lines, codel_notes()
     return lines, pie_notes(law) if isinstance(law, Pie) else []
 
 
-def of_discipline(law: CoDel | DropTail | Pie) -> dict[str, str]:
+def of_discipline(law: CoDel | DropTail | FqCoDel | Pie, packet_bytes: int) -> dict[str, str]:
     """SQM's options for the parameters of a queue discipline, the same in both directions.
 
-    >>> list(of_discipline(CoDel()).items())[:3]
+    `packet_bytes` is the size of a data packet.
+
+    >>> list(of_discipline(CoDel(), 1500).items())[:3]
     [('ingress_ecn', 'NOECN'), ('egress_ecn', 'NOECN'), ('itarget', '5000us')]
     """
     if isinstance(law, DropTail):
         return {}
-    if isinstance(law, CoDel):
+    if isinstance(law, CoDel | FqCoDel):
         target, interval = codel_times(law)
         more = f"interval {interval}"
+        if isinstance(law, FqCoDel):
+            more += f" flows {FLOWS} quantum {quantum_bytes(law.quantum, packet_bytes)}"
     else:
         target, more = microseconds(law.target), tc_gains(law)
     ecn = "ECN" if law.ecn else "NOECN"

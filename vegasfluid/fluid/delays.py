@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from jaxtyping import Float
 
 from vegasfluid.fluid.shapes import Number
 from vegasfluid.fluid.structure import FluidStructure
-from vegasfluid.network import Network
+from vegasfluid.network import Link, Network
 
 __all__ = ["DelayBounds", "DelayEvents", "delay_events", "longest_delay", "propagation_delays"]
 __all__ += ["shortest_delay"]
@@ -77,8 +78,17 @@ def longest_delay(network: Network) -> float:
     """
     rtts = [rtt for one in network.stages() for name in one.flows for rtt in one.base_rtts(name)]
     links = network.links.values()
-    queueing = sum(link.buffer / link.capacity + 2 * link.jitter for link in links)
+    flows = sum(network.counts)
+    queueing = sum(longest_wait(link, flows) + 2 * link.jitter for link in links)
     return ACCESS_SLACK * (max(rtts) + (2 if network.two_way else 1) * queueing)
+
+
+def longest_wait(link: Link, flows: int) -> Number:
+    """Waiting time in a full queue of a link, s; `flows` share it where each has its own queue."""
+    served = link.aqm.flow_queues
+    if served is None or math.isinf(served.flow_limit):  # then the longest queues lose packets
+        return link.buffer / link.capacity
+    return flows * served.flow_limit / link.capacity
 
 
 def propagation_delays(
@@ -96,7 +106,7 @@ def propagation_delays(
             delays.append(0.0)
             continue
         previous = structure.hops[hop.previous]
-        link = links[previous.queue % len(links)]
+        link = links[structure.queue_links[previous.queue] % len(links)]
         delays.append(link.delay + 1 / link.capacity)
         if hop.is_ack and not previous.is_ack:  # to the receiver over its access link, and back
             name, number = representatives[hop.group]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import dde
+from vegasfluid.fluid.fair_queueing import equal_shares
 from vegasfluid.fluid.flow_groups import group_of_each_flow
 from vegasfluid.fluid.invariants import check_invariants
 from vegasfluid.fluid.queues import ack_clocked
@@ -52,8 +54,8 @@ def totals_after_warmup(
         until - warmup,
         count=field.parameters.groups.count,
         delivered=increment(delivered(state, field.structure)),
-        capacity=field.parameters.queues.capacity,
-        backlog=increment(state.queue),
+        capacity=field.parameters.queues.capacity[first_queues(field.structure)],
+        backlog=increment(backlog_at(state, field)),
         **links,
     )
 
@@ -75,7 +77,7 @@ def to_recording(network: Network, solution: dde.Solution, field: VectorField) -
     state: State = field.saved.unpack(np.asarray(solution.ys))
     times = np.asarray(solution.ts)
     links = link_arrays(times, state, field)
-    rtt = round_trip_times(times, links["backlog"], field)
+    rtt = round_trip_times(times, state, field)
     groups = group_of_each_flow(network)
     flows = {name: values[:, groups] for name, values in group_arrays(state, rtt, field).items()}
     return check_invariants(Recording(network, times, flows, links))
@@ -86,16 +88,36 @@ def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str
 
     Names, units and meanings are those of `vegasfluid.trajectory.LINK_VARIABLES`.
     """
-    counters = link_counters(state, field)
-    waiting = state.queue / queued_packet_size(times, state, counters, field)
+    counters, structure = link_counters(state, field), field.structure
     disciplines = zip(field.parameters.aqm, state.aqm_states, strict=True)
-    averages = [aqm.average_queue(part) for aqm, part in disciplines]
+    averages = np.stack([aqm.average_queue(part) for aqm, part in disciplines], axis=-1)
+    backlog = np.asarray(backlog_at(state, field))
     return counters | {
-        "queue": waiting,
-        "backlog": state.queue,
-        "avg_queue": np.stack(averages, axis=-1),
-        "marked": marked(state, field) @ flows_by_queue(field),
+        "queue": backlog / queued_packet_size(times, backlog, counters, field),
+        "backlog": backlog,
+        "avg_queue": averages @ structure.link_queue_matrix.T,
+        "marked": marked(state, field) @ flows_by_link(field),
     }
+
+
+def backlog_at(state: State, field: VectorField) -> Any:
+    """Work that waits at each link, data packets; NumPy or JAX array (time, link)."""
+    structure = field.structure
+    if not any(structure.own_queues):
+        return state.queue
+    return (state.queue * flows_of_queues(field)) @ structure.link_queue_matrix.T
+
+
+def flows_of_queues(field: VectorField) -> Float[Array, " queues"]:
+    """Number of queues for which each queue stands: of a group's flows, or 1; (queues,)."""
+    structure = field.structure
+    flows = structure.queue_hop_matrix @ field.parameters.groups.count[structure.hop_groups]
+    return jnp.where(np.array(structure.own_queues), flows, 1.0)
+
+
+def first_queues(structure: FluidStructure) -> np.ndarray:
+    """Index of the first queue of each link; all queues of a link have its capacity."""
+    return np.array([structure.queue_links.index(link) for link in range(structure.link_count)])
 
 
 def link_counters(state: State, field: VectorField) -> dict[str, Any]:
@@ -103,19 +125,22 @@ def link_counters(state: State, field: VectorField) -> dict[str, Any]:
 
     `admitted` and `lost` in packets, `waited` in packets s, `work` in data packets.
     """
-    sums = flows_by_queue(field)
+    sums, structure = flows_by_link(field), field.structure
+    waited = state.queue_integral
+    if any(structure.own_queues):
+        waited = (waited * flows_of_queues(field)) @ structure.link_queue_matrix.T
     return {
         "admitted": state.admitted @ sums,
         "lost": state.dropped @ sums,
-        "waited": state.queue_integral,
+        "waited": waited,
         "work": (state.admitted * field.parameters.relative_size) @ sums,
     }
 
 
-def flows_by_queue(field: VectorField) -> Float[Array, "hops queues"]:
-    """Number of flows at each hop, in the column of the hop's queue; (hops, queues)."""
+def flows_by_link(field: VectorField) -> Float[Array, "hops links"]:
+    """Number of flows at each hop, in the column of the hop's link; (hops, links)."""
     count = field.parameters.groups.count[field.structure.hop_groups]
-    at = field.structure.hop_queues[:, np.newaxis] == np.arange(field.structure.queue_count)
+    at = field.structure.hop_links[:, np.newaxis] == np.arange(field.structure.link_count)
     return at.astype(float) * count[:, np.newaxis]
 
 
@@ -127,19 +152,20 @@ def marked(state: State, field: VectorField) -> np.ndarray:
 
 
 def queued_packet_size(
-    times: np.ndarray, state: State, counters: dict[str, Any], field: VectorField
+    times: np.ndarray, backlog: np.ndarray, counters: dict[str, Any], field: VectorField
 ) -> np.ndarray:
     """Mean size of the packets in each queue, relative to a data packet; (time, link).
 
     It is the mean over the packets that arrived since the first one in the queue, or since the
-    sample before, whichever is earlier.
+    sample before, whichever is earlier. `backlog` is the work that waits, data packets.
     """
-    size = np.ones_like(state.queue)
+    size = np.ones_like(backlog)
     if not field.structure.has_ack_hops:
         return size
     previous = np.concatenate([times[:1], times[:-1]])
-    for link, capacity in enumerate(np.asarray(field.parameters.queues.capacity)):
-        first = np.minimum(times - state.queue[:, link] / capacity, previous)
+    capacities = np.asarray(field.parameters.queues.capacity)[first_queues(field.structure)]
+    for link, capacity in enumerate(capacities):
+        first = np.minimum(times - backlog[:, link] / capacity, previous)
         work, packets = (
             counter[:, link] - np.interp(first, times, counter[:, link])
             for counter in (counters["work"], counters["admitted"])
@@ -148,12 +174,12 @@ def queued_packet_size(
     return size
 
 
-def round_trip_times(times: np.ndarray, backlog: np.ndarray, field: VectorField) -> np.ndarray:
+def round_trip_times(times: np.ndarray, state: State, field: VectorField) -> np.ndarray:
     """Round-trip time of each flow group, without its own access link, s; (time, groups).
 
     Args:
         times: sample times, s; (time,).
-        backlog: work waiting in each queue, data packets; (time, queues).
+        state: saved states at these times.
         field: the equations, which give base RTTs, delay events and capacities.
     """
     parameters = field.parameters
@@ -161,8 +187,25 @@ def round_trip_times(times: np.ndarray, backlog: np.ndarray, field: VectorField)
     events = parameters.delay_events
     if events is not None:
         base_rtt = base_rtt + (times[:, np.newaxis] >= events.time) @ events.base_rtt
-    waits = backlog / np.asarray(parameters.queues.capacity)
-    return base_rtt + waits @ field.structure.crossings.T
+    return base_rtt + waiting_times(times, state, field) @ field.structure.crossings.T
+
+
+def waiting_times(times: np.ndarray, state: State, field: VectorField) -> np.ndarray:
+    """Waiting time in each queue, s; (time, queues).
+
+    The share of a flow that has a queue of its own is not saved; it is the rate at which packets
+    leave between samples, and at least an equal share.
+    """
+    parameters, structure = field.parameters, field.structure
+    capacity = np.asarray(parameters.queues.capacity)
+    waits = np.asarray(state.queue) / capacity
+    least = np.asarray(equal_shares(parameters, structure))
+    for number in np.flatnonzero(structure.in_own_queue):
+        queue = structure.hop_queues[number]
+        work = state.admitted[:, number] * np.asarray(parameters.relative_size)[number]
+        rate = np.gradient(work - state.queue[:, queue], times)
+        waits[:, queue] = state.queue[:, queue] / np.maximum(rate, least[queue])
+    return waits
 
 
 def group_arrays(state: State, rtt: np.ndarray, field: VectorField) -> dict[str, Any]:

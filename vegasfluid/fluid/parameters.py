@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
@@ -24,7 +26,7 @@ from vegasfluid.fluid.flow_groups import group_flows, identity
 from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.fluid.shapes import Number, PerGroup, PerHop, PerQueue
 from vegasfluid.fluid.structure import FluidStructure, build_structure
-from vegasfluid.network import Flows, Network
+from vegasfluid.network import Flows, Link, Network
 from vegasfluid.traffic.base import NO_LIMIT, TrafficSource
 
 __all__ = ["FluidParameters", "GroupParameters", "QueueParameters", "all_floats", "as_floats"]
@@ -73,13 +75,15 @@ class QueueParameters(NamedTuple):
 
     Args:
         capacity: rate of the link, data packets/s.
-        buffer: largest queue, packets.
+        buffer: packets that the link can hold.
+        flow_limit: packets that the queue can hold; less where each flow has one.
         jitter: largest random delay after the queue, s.
         reorders: 1 where the jitter may change the order of packets, else 0.
     """
 
     capacity: PerQueue
     buffer: PerQueue
+    flow_limit: PerQueue
     jitter: PerQueue
     reorders: PerQueue
 
@@ -161,8 +165,8 @@ def build_parameters(
     distinct = list(dict.fromkeys(rtts))
     rtt_index = tuple(distinct.index(rtt) for rtt in rtts)
     structure = build_structure(network, tuple(groups_per_class), rtt_index)
-    classes = network.flows.values()
-    links = [*network.links.values()] * (2 if network.two_way else 1)
+    classes, names = network.flows.values(), list(network.links.values())
+    links = [names[number % len(names)] for number in structure.queue_links]
     return FluidParameters(
         laws=tuple(flows.law for flows in classes),
         traffic=tuple(flows.traffic for flows in classes),
@@ -172,6 +176,7 @@ def build_parameters(
         queues=QueueParameters(
             capacity=stack([link.capacity for link in links]),
             buffer=stack([link.buffer for link in links]),
+            flow_limit=stack([own_limit(link) for link in links]),
             jitter=stack([link.jitter for link in links]),
             reorders=stack([float(link.jitter_reorders) for link in links]),
         ),
@@ -183,6 +188,14 @@ def build_parameters(
             *(delay_bounds or (shortest_delay(network), longest_delay(network)))
         ),
     ), structure
+
+
+def own_limit(link: Link) -> Number:
+    """Packets that a queue of the link can hold, where each flow has one: at most its buffer."""
+    served = link.aqm.flow_queues
+    if served is None or math.isinf(served.flow_limit):
+        return link.buffer
+    return smooth.minimum(served.flow_limit, link.buffer)
 
 
 def relative_sizes(

@@ -9,6 +9,10 @@ time. Where ACKs wait among data, q is work, in data packets. So the waiting tim
 and no packets are lost or created between hops. Queue disciplines that count packets get q divided
 by the mean packet size.
 
+Where each flow has a queue of its own, q are the packets of one flow that wait, and they are served
+at its max-min fair share phi of the link in place of C: see `fair_queueing`. There the waiting time
+is q / phi, which is exact for a constant share.
+
 Sources:
     V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (one queue). Rates between hops, packet sizes
     and counters: derived for this project from first in, first out.
@@ -25,6 +29,7 @@ from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueState
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.fluid.delayed import DelayedState
+from vegasfluid.fluid.fair_queueing import buffers, queue_limits
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue, Scalar
 from vegasfluid.fluid.state import State
@@ -67,23 +72,25 @@ def sum_by_queue(per_hop: PerHop, structure: FluidStructure) -> PerQueue:
 
 
 def flows_per_hop(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
-    """Number of flows in the flow group to which each hop belongs; (hops,)."""
-    return parameters.groups.count[structure.hop_groups]
+    """Number of flows whose packets wait in the queue of each hop: its group's, or 1; (hops,)."""
+    count = parameters.groups.count[structure.hop_groups]
+    return jnp.where(structure.in_own_queue, 1.0, count) if any(structure.own_queues) else count
 
 
 def service_rates(
-    arriving: PerHop, parameters: FluidParameters, structure: FluidStructure
+    arriving: PerHop, shares: PerQueue, parameters: FluidParameters, structure: FluidStructure
 ) -> PerQueue:
-    """Service rate of each link, packets/s, for packets of the mean size of those that arrive.
+    """Service rate of each queue, packets/s, for packets of the mean size of those that arrive.
 
     Args:
         arriving: packets/s of a flow at each hop.
+        shares: rate at which each queue is served, data packets/s.
         parameters: parameters of the equations.
         structure: static structure of the equations.
     """
     if not structure.has_ack_hops:
-        return parameters.queues.capacity
-    return parameters.queues.capacity / mean_packet_size(arriving, parameters, structure)
+        return shares
+    return shares / mean_packet_size(arriving, parameters, structure)
 
 
 def queued_packet_size(
@@ -130,6 +137,7 @@ def arrivals(
     propagation: PerHop,
     time: Scalar,
     queue: PerQueue,
+    shares: PerQueue,
     delayed: DelayedState,
     parameters: FluidParameters,
     structure: FluidStructure,
@@ -141,6 +149,7 @@ def arrivals(
         propagation: delay from the previous queue to each hop, s.
         time: present time, s.
         queue: work waiting in each queue, data packets.
+        shares: rate at which each queue is served, data packets/s.
         delayed: counters and queues at past times.
         parameters: parameters of the equations.
         structure: static structure of the equations.
@@ -152,7 +161,7 @@ def arrivals(
         return entering
     previous = np.array([structure.hops[number].previous for number in later])
     queues = structure.hop_queues[previous]
-    capacity = parameters.queues.capacity[queues]
+    capacity = shares[queues]
     delay = propagation[np.array(later)] + queue[queues] / capacity
     times = time - smooth.maximum(delay, parameters.delay_bounds.shortest)
     admitted = smooth.maximum(delayed.admission_rate(previous, times), 0.0)
@@ -249,8 +258,9 @@ def drop_probabilities(
     """
     total = sum_by_queue(flows_per_hop(parameters, structure) * arriving, structure)
     length = [state.queue if aqm.counts_bytes else waiting for aqm in parameters.aqm]
+    buffer = buffers(waiting, parameters, structure)
     queues = tuple(
-        QueueState(length[q][q], aqm_state, total[q], service[q], parameters.queues.buffer[q])
+        QueueState(length[q][q], aqm_state, total[q], service[q], buffer[q])
         for q, aqm_state in enumerate(state.aqm_states)
     )
     pairs = list(zip(parameters.aqm, queues, strict=True))
@@ -313,7 +323,7 @@ def overflow_in_step(
     added = after.admitted - before.admitted
     flows = flows_per_hop(parameters, structure)
     admitted = sum_by_queue(flows * parameters.relative_size * added, structure)
-    excess = smooth.positive_part(after.queue - parameters.queues.buffer)
+    excess = smooth.positive_part(after.queue - queue_limits(after.queue, parameters, structure))
     fraction = excess / smooth.maximum(admitted, LEAST_RATE)
     return added * fraction[structure.hop_queues]
 
@@ -322,6 +332,7 @@ def queue_derivative(
     state: State,
     arriving: PerHop,
     drops: Drops,
+    served: PerQueue,
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> PerQueue:
@@ -331,12 +342,13 @@ def queue_derivative(
         state: state of the equations.
         arriving: packets/s of a flow at each hop.
         drops: drop probabilities of these packets.
+        served: rate at which each queue is served, data packets/s.
         parameters: parameters of the equations.
         structure: static structure of the equations.
     """
     admitted = flows_per_hop(parameters, structure) * arriving * (1 - drops.dropped)
     work = sum_by_queue(admitted * parameters.relative_size, structure)
-    growth = work - parameters.queues.capacity
+    growth = work - served
     return jnp.where(state.queue <= 0, smooth.maximum(growth, 0.0), growth)
 
 

@@ -99,3 +99,35 @@ def minimum_rtt_offset(
     deviation = WINDOW_SPREAD * jnp.sqrt(jnp.sum(count * variation * window**2) + TINY)
     offset = MINIMUM_DEVIATIONS * deviation / jnp.min(capacity)
     return smooth.minimum(offset, smooth.maximum(rtt - base_rtt, 0.0))
+
+
+def own_rtt_offset(
+    window: PerGroup,
+    loss_rate: PerGroup,
+    base_rtt: PerGroup,
+    rtt: PerGroup,
+    shares: PerQueue,
+    structure: FluidStructure,
+) -> PerGroup:
+    """Mean queueing delay minus the smallest one, s, of flows that have a queue of their own.
+
+    As `minimum_rtt_offset`, but the queue varies with the flow's own window only, and is served at
+    the flow's share.
+
+    Args:
+        window: mean window of a flow of each group, packets.
+        loss_rate: losses of a flow, 1/s.
+        base_rtt: round-trip time without queueing, s.
+        rtt: round-trip time, s.
+        shares: rate at which each queue is served, packets/s.
+        structure: static structure of the equations.
+    """
+    data = [(hop.group, hop.queue) for hop in structure.hops if not hop.is_ack]
+    least = [
+        jnp.min(jnp.stack([shares[queue] for owner, queue in data if owner == group]))
+        for group in range(structure.group_count)
+    ]
+    variation = smooth.minimum(loss_rate * rtt * window / 2, 1.0)
+    deviation = WINDOW_SPREAD * jnp.sqrt(variation * window**2 + TINY)
+    offset = MINIMUM_DEVIATIONS * deviation / jnp.stack(least)
+    return smooth.minimum(offset, smooth.maximum(rtt - base_rtt, 0.0))

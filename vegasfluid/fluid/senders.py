@@ -176,7 +176,7 @@ def measured_rtt(
     rtt: PerGroup,
     queueing_delay: PerHop,
     propagation: PerHop,
-    capacity: PerQueue,
+    shares: PerQueue,
     delayed: DelayedState,
     structure: FluidStructure,
 ) -> PerGroup:
@@ -186,7 +186,7 @@ def measured_rtt(
         rtt: round-trip time with the present queues, s.
         queueing_delay: present waiting time at each hop, s.
         propagation: delay from the previous queue to each hop, s.
-        capacity: capacity of each queue's link, packets/s.
+        shares: rate at which each queue is served, packets/s.
         delayed: queues at past times.
         structure: static structure of the equations.
     """
@@ -195,7 +195,7 @@ def measured_rtt(
         signal_delay(number, rtt[group], queueing_delay, propagation, structure)
         for number, group in enumerate(structure.hop_groups)
     ]
-    past_delay = delayed.queue(queues, jnp.stack(delays)) / capacity[queues]
+    past_delay = delayed.queue(queues, jnp.stack(delays)) / shares[queues]
     return rtt + jnp.asarray(structure.group_hop_matrix) @ (past_delay - queueing_delay)
 
 

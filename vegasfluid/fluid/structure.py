@@ -1,7 +1,8 @@
 """The static structure of a network's equations: its queues, and the path of each flow group.
 
-Each link has a queue for each direction that carries data or waiting ACKs. A hop is a queue on the
-path of one flow group. The hops of a group are the queues that its data cross, in order. If data
+Each link has a queue for each direction that carries data or waiting ACKs, or, with flow queueing,
+one for each flow group that crosses it: the queue of one of its flows. A hop is a queue on the path
+of one flow group. The hops of a group are the queues that its data cross, in order. If data
 flow in both directions, so that ACKs wait too, the queues that its ACKs cross follow.
 """
 
@@ -23,7 +24,8 @@ class Hop(NamedTuple):
 
     Args:
         group: number of the flow group.
-        queue: number of the queue: the links in order, then the links in the reverse direction.
+        queue: number of the queue: those of the links in order, then of the links in the reverse
+            direction.
         previous: number of the hop before; -1 for the first.
         is_ack: whether the group's ACKs wait here, and not its data.
     """
@@ -41,15 +43,53 @@ class FluidStructure(NamedTuple):
         groups_per_class: number of flow groups of each class, in the network's order.
         rtt_index: for each group, which of the distinct base RTTs it has.
         hops: hops of all groups, group by group.
-        queue_count: number of queues.
+        queue_links: for each queue its link: the number of a link of the network, plus the number
+            of links in the reverse direction.
+        own_queues: for each queue whether it holds the packets of a single flow.
         has_ecn: whether any queue marks packets instead of dropping them.
     """
 
     groups_per_class: tuple[int, ...]
     rtt_index: tuple[int, ...]
     hops: tuple[Hop, ...]
-    queue_count: int
+    queue_links: tuple[int, ...]
+    own_queues: tuple[bool, ...]
     has_ecn: bool
+
+    @property
+    def queue_count(self) -> int:
+        """Number of queues."""
+        return len(self.queue_links)
+
+    @property
+    def link_count(self) -> int:
+        """Number of links, each direction that has queues counted."""
+        return max(self.queue_links) + 1
+
+    @property
+    def in_own_queue(self) -> np.ndarray:
+        """Whether the packets at each hop wait in a queue of their flow alone; (hops,)."""
+        return np.array(self.own_queues)[self.hop_queues]
+
+    @property
+    def own_queue_groups(self) -> np.ndarray:
+        """Whether the data of each group cross a queue of their flow alone; (groups,)."""
+        own = np.zeros(self.group_count, bool)
+        for hop in self.hops:
+            own[hop.group] |= self.own_queues[hop.queue] and not hop.is_ack
+        return own
+
+    @property
+    def link_queue_matrix(self) -> Float[np.ndarray, "links queues"]:
+        """1 where a queue is at a link, else 0; (links, queues). A product sums over queues."""
+        return (np.array(self.queue_links) == np.arange(self.link_count)[:, np.newaxis]).astype(
+            float
+        )
+
+    @property
+    def hop_links(self) -> np.ndarray:
+        """Index of the link at which each hop is; (hops,)."""
+        return np.array(self.queue_links)[self.hop_queues]
 
     @property
     def group_count(self) -> int:
@@ -137,10 +177,38 @@ def build_structure(
         data, acks = network.queue_indices(name)
         for _ in range(size):
             previous = -1
-            for number, queue in enumerate(data + (acks if two_way else [])):
-                hops.append(Hop(group, queue, previous, number >= len(data)))
+            for number, link in enumerate(data + (acks if two_way else [])):
+                hops.append(Hop(group, link, previous, number >= len(data)))
                 previous = len(hops) - 1
             group += 1
-    queue_count = len(network.links) * (2 if two_way else 1)
+    links = [*network.links.values()] * (2 if two_way else 1)
+    own_links = {number for number, link in enumerate(links) if link.aqm.flow_queues}
+    numbered, queue_links = number_queues(hops, own_links, len(links))
     has_ecn = any(link.aqm.marks for link in network.links.values())
-    return FluidStructure(groups_per_class, rtt_index, tuple(hops), queue_count, has_ecn)
+    own_queues = tuple(link in own_links for link in queue_links)
+    return FluidStructure(
+        groups_per_class, rtt_index, tuple(numbered), queue_links, own_queues, has_ecn
+    )
+
+
+def number_queues(
+    hops: list[Hop], own_links: set[int], link_count: int
+) -> tuple[list[Hop], tuple[int, ...]]:
+    """Number the queues: one for each link, or with flow queueing for each hop there.
+
+    Args:
+        hops: hops, with the number of the link in place of the queue's.
+        own_links: numbers of the links with flow queueing.
+        link_count: number of links.
+
+    Returns:
+        The hops with the numbers of their queues, and the link of each queue.
+    """
+    numbered, queue_links = list(hops), []
+    for link in range(link_count):
+        here = [index for index, hop in enumerate(hops) if hop.queue == link]
+        for position, index in enumerate(here):
+            own = position if link in own_links else 0
+            numbered[index] = hops[index]._replace(queue=len(queue_links) + own)
+        queue_links += [link] * (len(here) if link in own_links else 1)
+    return numbered, tuple(queue_links)

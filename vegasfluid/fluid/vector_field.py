@@ -17,7 +17,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -27,30 +26,24 @@ import numpy as np
 from vegasfluid import smooth
 from vegasfluid.fluid import queues
 from vegasfluid.fluid.delayed import DelayedState, StateHistory, history_size
+from vegasfluid.fluid.fair_queueing import queue_limits
 from vegasfluid.fluid.layout import Layout
+from vegasfluid.fluid.observables import (
+    Observables,
+    delays_at,
+    from_traffic,
+    observe,
+    round_trip_times,
+    serve,
+)
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.parameters import FluidParameters
-from vegasfluid.fluid.rtt_noise import jitter_noise, minimum_rtt_offset
-from vegasfluid.fluid.senders import (
-    ClassDerivative,
-    SenderSignals,
-    capped_loss_rate,
-    loss_signals,
-    measured_rtt,
-    timeout_duration,
-)
-from vegasfluid.fluid.shapes import PerCell, PerGroup, PerHop, PerQueue, Scalar, Vector
+from vegasfluid.fluid.senders import ClassDerivative
+from vegasfluid.fluid.shapes import PerCell, PerGroup, Scalar, Vector
 from vegasfluid.fluid.state import Moments, Population, State, initial_base_rtt, initial_state
 from vegasfluid.fluid.structure import FluidStructure
-from vegasfluid.traffic import TrafficSource
 
-__all__ = ["Observables", "VectorField", "delays_at", "derivatives", "observe"]
-__all__ += ["round_trip_times"]
-
-TINY = 1e-30
-"""Keeps quotients finite where no flow of a group is sending."""
-START_WIDTH = 1e-3
-"""Seconds over which a group's start, or a change of delay, is smoothed."""
+__all__ = ["VectorField", "derivatives"]
 
 
 class VectorField(NamedTuple):
@@ -105,7 +98,7 @@ class VectorField(NamedTuple):
         """
         state = self.layout.unpack(y)
         base_rtt, _ = delays_at(time, self.parameters)
-        waits = state.queue / self.parameters.queues.capacity
+        waits = state.queue / serve(time, state, base_rtt, self).shares
         rtt = round_trip_times(base_rtt, waits, self.structure)
         moments = tuple(
             Moments(population.cwnd(part, rtt[groups]), population.variance(part, rtt[groups]))
@@ -157,9 +150,10 @@ class VectorField(NamedTuple):
         clipped: their derivatives are never negative.
         """
         largest, buffers = self.parameters.groups.max_window, self.parameters.queues.buffer
+        longest = queue_limits(state.queue, self.parameters, self.structure)
         disciplines = zip(self.parameters.aqm, state.aqm_states, buffers, strict=True)
         return state._replace(
-            queue=smooth.clip(state.queue, 0.0, buffers),
+            queue=smooth.clip(state.queue, 0.0, longest),
             aqm_states=tuple(aqm.clip(part, buffer) for aqm, part, buffer in disciplines),
             classes=tuple(
                 population.clip(part, largest[groups])
@@ -168,152 +162,6 @@ class VectorField(NamedTuple):
             in_timeout=smooth.clip(state.in_timeout, 0.0, 1.0),
             transfers=smooth.maximum(state.transfers, 0.0),
         )
-
-
-def delays_at(time: Scalar, parameters: FluidParameters) -> tuple[PerGroup, PerHop]:
-    """Base RTT of each group, and propagation delay to each hop, at a time (s); both in s."""
-    base_rtt, propagation = parameters.groups.base_rtt, parameters.propagation
-    events = parameters.delay_events
-    if events is None:
-        return base_rtt, propagation
-    past = smooth.step(time - events.time, START_WIDTH)
-    return base_rtt + past @ events.base_rtt, propagation + past @ events.propagation
-
-
-class Observables(NamedTuple):
-    """Rates and signals that follow from the state at one time.
-
-    Args:
-        senders: what the senders observe.
-        arriving: packets/s of a flow that arrive at each hop.
-        service: service rate of each link, packets/s.
-        waiting: number of packets in each queue.
-        started: 1 for a group that has started, 0 before.
-        busy: fraction of a flow's time in which it has data to send.
-    """
-
-    senders: SenderSignals
-    arriving: PerHop
-    service: PerQueue
-    waiting: PerQueue
-    started: PerGroup
-    busy: PerGroup
-
-
-def round_trip_times(base_rtt: PerGroup, waits: PerQueue, structure: FluidStructure) -> PerGroup:
-    """Round-trip time of each group, s, without jitter and its own access link.
-
-    Args:
-        base_rtt: round-trip time without queueing, s.
-        waits: waiting time in each queue, s.
-        structure: static structure of the equations.
-    """
-    if structure.queue_count == 1:
-        return base_rtt + waits[0]
-    return base_rtt + structure.crossings @ waits
-
-
-def mean_windows(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
-    """Mean window of a flow of each group, packets, in a state, at round-trip times (s)."""
-    parts = field.by_class(state)
-    return jnp.concatenate(
-        [population.cwnd(part, rtt[groups]) for population, part, groups in parts]
-    )
-
-
-def from_traffic(
-    quantity: Callable[[TrafficSource, PerGroup], PerGroup], transfers: PerGroup, field: VectorField
-) -> PerGroup:
-    """A quantity of each group that its traffic source computes from the number of transfers.
-
-    `transfers` are those of a flow of each group that are active or waiting.
-    """
-    sources = zip(field.parameters.traffic, field.structure.class_slices, strict=True)
-    return jnp.concatenate([quantity(source, transfers[groups]) for source, groups in sources])
-
-
-def packets_in_flight(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
-    """Packets in flight that the window of a flow of each group allows, at RTTs (s).
-
-    At most `max_window`; only whole packets if `FluidOptions.whole_packets` is set.
-    """
-    cwnd = mean_windows(state, rtt, field)
-    if not field.options.whole_packets:
-        return cwnd
-    allowed = jnp.concatenate(
-        [
-            population.in_flight(part, rtt[groups])
-            for population, part, groups in field.by_class(state)
-        ]
-    )
-    largest = field.parameters.groups.max_window
-    return jnp.where(cwnd < largest, allowed, largest)
-
-
-def observe(time: Scalar, state: State, delayed: DelayedState, field: VectorField) -> Observables:
-    """RTTs (s), rates, arrivals (packets/s) and loss signals at a time (s), from the state."""
-    parameters, structure = field.parameters, field.structure
-    groups, capacity = parameters.groups, parameters.queues.capacity
-    base_rtt, propagation = delays_at(time, parameters)
-    noise = jitter_noise(parameters, structure)
-    waits = state.queue / capacity
-    rtt = round_trip_times(base_rtt, waits, structure) + noise.mean_delay
-    window = packets_in_flight(state, rtt, field)
-    rtt = smooth.maximum(rtt, window / groups.access)
-    rate_limit = smooth.minimum(groups.application_rate, groups.access)
-    clocked = queues.ack_clocked(parameters, structure) > 0
-    rate = jnp.where(clocked, smooth.minimum(window / rtt, rate_limit), rate_limit)
-    started = smooth.step(time - groups.start, START_WIDTH)
-    busy = from_traffic(lambda source, part: source.busy_fraction(part), state.transfers, field)
-    active = busy * (1 - state.in_timeout)
-    sent = started * active * rate
-    arriving = queues.arrivals(sent, propagation, time, state.queue, delayed, parameters, structure)
-    admitted = state.arrived - state.dropped
-    waiting = state.queue / queues.queued_packet_size(
-        admitted, waits, delayed, parameters, structure
-    )
-    queueing_delay = waits[structure.hop_queues]
-    losses = loss_signals(rtt, queueing_delay, propagation, delayed, structure)
-    offset = minimum_rtt_offset(window, losses.rate, base_rtt, rtt, capacity, groups.count)
-    in_recovery = smooth.clip(state.loss_events - delayed.loss_events(rtt), 0.0, 1.0)
-    loss_rate = losses.rate / smooth.maximum(active, TINY)
-    measured = rtt
-    if field.options.delayed_rtt:
-        measured = measured_rtt(rtt, queueing_delay, propagation, capacity, delayed, structure)
-    senders = SenderSignals(
-        rtt=rtt,
-        measured_rtt=measured,
-        rate=rate,
-        losses=losses._replace(rate=capped_loss_rate(loss_rate, rtt, parameters.delay_bounds)),
-        noise=noise._replace(minimum_offset=offset),
-        in_recovery=in_recovery,
-        rate_limit=rate_limit,
-        ssthresh=groups.initial_ssthresh,
-        min_rto=groups.min_rto,
-        ack_every=groups.ack_every,
-        synchronised=synchronised_fraction(parameters, structure),
-        recovered=delayed.loss_event_rate(rtt),
-        timeout_exits=jnp.zeros_like(rtt),
-    )
-    exits = state.in_timeout / timeout_duration(mean_windows(state, rtt, field), senders)
-    exits = exits / smooth.maximum(1 - state.in_timeout, TINY)
-    return Observables(
-        senders=senders._replace(timeout_exits=exits),
-        arriving=arriving,
-        service=queues.service_rates(arriving, parameters, structure),
-        waiting=waiting,
-        started=started,
-        busy=busy,
-    )
-
-
-def synchronised_fraction(parameters: FluidParameters, structure: FluidStructure) -> np.ndarray:
-    """Fraction of the queues on each group's data path whose losses follow window growth."""
-    paths: list[list[bool]] = [[] for _ in range(structure.group_count)]
-    for hop in structure.hops:
-        if not hop.is_ack:
-            paths[hop.group].append(parameters.aqm[hop.queue].losses_follow_growth)
-    return np.array([np.mean(path) for path in paths])
 
 
 def derivatives(state: State, observed: Observables, field: VectorField) -> State:
@@ -341,7 +189,9 @@ def derivatives(state: State, observed: Observables, field: VectorField) -> Stat
         arrived=arriving,
         signalled=arriving * drops.signalled,
         dropped=arriving * drops.dropped,
-        queue=queues.queue_derivative(state, arriving, drops, parameters, structure),
+        queue=queues.queue_derivative(
+            state, arriving, drops, observed.served, parameters, structure
+        ),
         aqm_states=tuple(aqm.derivative(queue) for aqm, queue in disciplines),
         classes=tuple(part.state for part in classes),
         in_timeout=(1 - state.in_timeout) * (timeouts - observed.senders.timeout_exits),

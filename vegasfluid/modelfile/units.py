@@ -67,7 +67,7 @@ def choices(base: type) -> Mapping[str, type]:
         base: `CongestionControl`, `QueueDiscipline` or `TrafficSource`.
 
     >>> sorted(choices(QueueDiscipline))
-    ['codel', 'droptail', 'pi', 'pi2', 'pie', 'red', 'step']
+    ['codel', 'droptail', 'fq', 'fq_codel', 'pi', 'pi2', 'pie', 'red', 'step']
     """
     known: Mapping[type, Any] = {
         CongestionControl: congestion_controls,

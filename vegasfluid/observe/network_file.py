@@ -28,6 +28,8 @@ VEGAS = (2.0, 4.0)
 """Linux's defaults of alpha and beta, packets."""
 RED_BUFFER = 2.0
 """Buffer of a queue that drops early, relative to its upper threshold (chosen: never full)."""
+READ = ("codel", "fq", "fq_codel")
+"""Queue disciplines whose name `tc` gives, and whose parameters are taken to be the defaults."""
 LEAST_TARGET = 1e-3
 """Smallest target delay that is written, s."""
 
@@ -69,7 +71,8 @@ def _bottleneck(found: NetworkEstimate) -> list[str]:
     queue = found.discipline
     comment = f"# {queue.how}"
     if found.early_drops is None:
-        return [*lines, *_buffer(found), comment, 'aqm = { name = "droptail" }\n']
+        name = queue.name if queue.name in READ else "droptail"
+        return [*lines, *_buffer(found), comment, f'aqm = {{ name = "{name}" }}\n']
     low, high, most = found.early_drops
     buffer = found.buffer.value or max(round(RED_BUFFER * high), 10)
     size = f"buffer_packets = {buffer:g}"
@@ -82,8 +85,8 @@ def _bottleneck(found: NetworkEstimate) -> list[str]:
         keys = f"min_thresh_packets = {low:.4g}, max_thresh_packets = {high:.4g}"
         aqm = f'aqm = {{ name = "red", {keys}, max_drop = {most:.3g} }}\n'
         return [*lines, size, comment, aqm]
-    if queue.name == "codel":
-        return [*lines, size, comment, 'aqm = { name = "codel" }\n']
+    if queue.name in READ:
+        return [*lines, size, comment, f'aqm = {{ name = "{queue.name}" }}\n']
     target = max(found.queueing_delay, LEAST_TARGET) * 1e3
     comment += f"; in its place, PIE with the measured delay ({queue.name} is not in the models)"
     return [*lines, size, comment, f'aqm = {{ name = "pie", target_ms = {target:.3g} }}\n']

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from vegasfluid.errors import TooLarge
 from vegasfluid.limits import CLOCK, LATEST, short_number
-from vegasfluid.network import Flows, Network
+from vegasfluid.network import Flows, Link, Network
 from vegasfluid.traffic.base import NO_LIMIT
 
 __all__ = ["check_run", "largest_event_count"]
@@ -72,12 +72,20 @@ def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:
         ratio = max(1.0, network.ack_size(name))
         propagation = max(max(one.flows[name].propagation(one.links_of(name))) for one in stages)
         waiting = sum(
-            (link.buffer + 1 + ratio) / link.capacity + link.jitter
+            (longest_queue(link, sum(network.counts)) + 1 + ratio) / link.capacity + link.jitter
             for link in network.links_of(name)
         )
         service = 0.0 if flows.access is None else 2 * (1 + ratio) / flows.access
         own = network.send_overhead(name) + flows.settings.delayed_ack
         yield name, propagation + 2 * waiting + service + own
+
+
+def longest_queue(link: Link, flows: int) -> float:
+    """Packets that are sent while a packet waits at a link that `flows` share, at most.
+
+    Where each flow has a queue, one of every other flow is sent between two of its packets.
+    """
+    return link.buffer * (flows if link.aqm.flow_queues else 1)
 
 
 def event_rate(network: Network, name: str) -> float:

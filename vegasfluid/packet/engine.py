@@ -15,22 +15,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from vegasfluid.clock import NEVER
 from vegasfluid.packet.features import (
     ARRIVAL_BINS,
     DELAYED_ACKS,
     ECN,
+    FLOW_QUEUES,
     MULTI_HOP,
     REORDERING,
     SACK_BLOCKS,
     TWO_WAY,
 )
+from vegasfluid.packet.flow_queues import NONE, arrive, count_drop, next_packet
 from vegasfluid.packet.link import REFUSED, admit
 from vegasfluid.packet.receiver import reach_receiver, send_delayed_ack
 from vegasfluid.packet.ring import ACCESS, add_jitter, current_delay, pop, push
 from vegasfluid.packet.sampling import finish_samples, sample_links, sample_receiver, sample_sender
-from vegasfluid.packet.schedule import build, sift_down
+from vegasfluid.packet.schedule import build, reschedule, sift_down
 from vegasfluid.packet.sender import next_due, reach_sender, run_due, send_window
-from vegasfluid.packet.state import bin_of, flow_of, heap_of, hop_of, link_of, packet_of, time_of
+from vegasfluid.packet.state import (
+    bin_of,
+    flow_of,
+    heap_of,
+    hop_of,
+    link_of,
+    packet_of,
+    queue_of,
+    time_of,
+)
 
 __all__ = ["COMPLETED", "OUT_OF_LINE", "RING_FULL", "run"]
 
@@ -55,6 +67,7 @@ OUT_OF_LINE = (
     "on_dupack",
     "mark_all_lost",
     "send_delayed_ack",
+    "drop_longest",
     "insert_in_order",
     "receive_ack",
     "finish_handshake",
@@ -134,6 +147,9 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
             link_of(sim, hop.link).ect = flow.ect and i < flow.data_hops
         if ARRIVAL_BINS and i < flow.data_hops:
             bin_of(sim, now // link_of(sim, hop.link).bin_width, hop.link).count += 1
+        if FLOW_QUEUES and hop.queue >= 0:
+            arrive(sim, f, i, now)
+            return
         admission = admit(sim, hop.link, hop.relative_size, hop.service, now)
         if admission == REFUSED:
             count_drop(flow, i)
@@ -146,12 +162,32 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
     forward(sim, f, i + 1, arrival, header, low, high)
 
 
-def count_drop(flow: Any, i: int) -> None:
-    """Count a packet that the queue at a flow's hop `i` dropped: in `dropped` or `acks_dropped`."""
-    if i < flow.data_hops:
-        flow.dropped += 1
-    else:
-        flow.acks_dropped += 1
+def serve(sim: Any, number: int, now: int) -> int:
+    """Begin the next transmission at `now` (ps) of link `number`, which has a queue for each flow.
+
+    Returns:
+        Index of the flow whose packet is sent; NONE if no packet waits.
+    """
+    link = link_of(sim, number)
+    q = next_packet(sim, number, now)
+    if q == NONE:
+        link.wake = NEVER
+        return NONE
+    queue = queue_of(sim, q)
+    f, i = queue.flow, queue.hop
+    hop, packet = hop_of(sim, f, i), packet_of(sim, f, i, queue.taken)
+    header = packet.header
+    low = high = 0
+    if SACK_BLOCKS:
+        low, high = packet.low, packet.high
+    if ECN:
+        header |= queue.mark
+    departure = now + hop.service
+    link.free = departure
+    link.wake = departure
+    arrival = departure + current_delay(sim, number, 0, hop.propagation, departure)
+    forward(sim, f, i + 1, add_jitter(sim, f, i, arrival), header, low, high)
+    return f
 
 
 def forward(sim: Any, f: int, i: int, arrival: int, header: int, low: int, high: int) -> None:
@@ -209,7 +245,17 @@ def start(sim: Any) -> None:
         sample_receiver(sim, f, flow.start)
         send_window(sim, f, flow.start)
         heap_of(sim, f).time = next_event_time(sim, f)
+    for position in range(sim.flow_count, sim.entry_count):
+        heap_of(sim, position).time = NEVER
     build(sim)
+
+
+def wake(sim: Any, f: int, now: int) -> None:
+    """Schedule the idle link, if any, at which a packet of flow `f` has arrived at `now` (ps)."""
+    flow = flow_of(sim, f)
+    if flow.wakes > 0:
+        reschedule(sim, link_of(sim, flow.wakes - 1).place, now)
+        flow.wakes = 0
 
 
 def run(sim: Any) -> int:
@@ -232,8 +278,18 @@ def run(sim: Any) -> int:
             if sample_count == sim.sample_count:
                 finish_samples(sim)
                 return COMPLETED
-        step(sim, f, now)
+        if FLOW_QUEUES and f < 0:
+            number = -1 - f
+            f = serve(sim, number, now)
+            reschedule(sim, 0, link_of(sim, number).wake)
+            if f == NONE:
+                continue
+            reschedule(sim, flow_of(sim, f).place, next_event_time(sim, f))
+        else:
+            step(sim, f, now)
+            heap_of(sim, 0).time = next_event_time(sim, f)
+            sift_down(sim, 0)
+            if FLOW_QUEUES:
+                wake(sim, f, now)
         if flow_of(sim, f).full:
             return RING_FULL
-        heap_of(sim, 0).time = next_event_time(sim, f)
-        sift_down(sim, 0)

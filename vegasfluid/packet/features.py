@@ -14,6 +14,7 @@ __all__ = [
     "DELAYED_ACKS",
     "DELAY_EVENTS",
     "ECN",
+    "FLOW_QUEUES",
     "JITTER",
     "MULTI_HOP",
     "OTHER_RECOVERY",
@@ -27,6 +28,7 @@ __all__ = [
 
 MULTI_HOP = TWO_WAY = REORDERING = JITTER = DELAY_EVENTS = False
 DELAYED_ACKS = SACK_BLOCKS = RACK = ECN = APP_LIMITED = SEND_OVERHEAD = ARRIVAL_BINS = False
+FLOW_QUEUES = False
 OTHER_RECOVERY = True
 """Feature flags of the engine as interpreted without `jit`; `Features` describes each."""
 
@@ -49,6 +51,7 @@ class Features(NamedTuple):
             connections.
         SEND_OVERHEAD: senders wait a random time before each burst of packets.
         ARRIVAL_BINS: arrivals at each queue are counted in bins of time.
+        FLOW_QUEUES: a link has a queue for each flow.
     """
 
     MULTI_HOP: bool = False
@@ -64,3 +67,4 @@ class Features(NamedTuple):
     APP_LIMITED: bool = False
     SEND_OVERHEAD: bool = False
     ARRIVAL_BINS: bool = False
+    FLOW_QUEUES: bool = False

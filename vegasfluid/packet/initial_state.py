@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.aqm.base import FlowQueues, QueueDiscipline
 from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.loss_recovery import DUPLICATE_ACK_THRESHOLD
@@ -33,6 +33,7 @@ class InitialState(NamedTuple):
         flows: (flows,) records, in the order of the network's classes.
         hops: (flows, hops) records.
         links: (links,) records: forward queues, then, where ACKs wait in queues, reverse ones.
+        queues: (queues,) records of the queues of single flows, link by link.
         changes: (changes,) records of delay events.
         rules: the rules in use.
     """
@@ -40,6 +41,7 @@ class InitialState(NamedTuple):
     flows: np.ndarray
     hops: np.ndarray
     links: np.ndarray
+    queues: np.ndarray
     changes: np.ndarray
     rules: Rules
 
@@ -97,6 +99,7 @@ def features_of(network: Network, counted: bool) -> Features:
         APP_LIMITED=any(not flows.traffic.endless for flows in classes),
         SEND_OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),
         ARRIVAL_BINS=counted,
+        FLOW_QUEUES=any(link.aqm.flow_queues for link in links),
     )
 
 
@@ -211,7 +214,7 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
     ratios = [network.ack_size(name) for name in network.flows]
     links = list(network.links.values())
     by_class = np.zeros((len(paths), most), layout(rules)["hops"])
-    by_class["next_arrival"], by_class["link"] = NEVER, NO_QUEUE
+    by_class["next_arrival"], by_class["link"], by_class["queue"] = NEVER, NO_QUEUE, NO_QUEUE
     for index, (data, acks) in enumerate(paths):
         for i, number in enumerate(data + acks):
             if number == NO_QUEUE:
@@ -244,7 +247,42 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
         record["law"] = numbers[rule_key(link.aqm)]
         for name, value in link_fields(link.aqm).items():
             record[name] = value
+        if served := link.aqm.flow_queues:
+            fill_flow_queues(record, served)
     return records
+
+
+def fill_flow_queues(record: np.void, served: FlowQueues) -> None:
+    """Write into a link's record how it serves a queue for each flow; all of them are empty."""
+    record["quantum"] = served.quantum
+    record["flow_limit"] = min(served.flow_limit, NEVER)
+    record["drops_longest"] = served.drops_longest
+    record["refill_delay"] = picoseconds(served.refill_delay)
+    record["wake"] = NEVER
+    for end in ("first_new", "last_new", "first_old", "last_old"):
+        record[end] = NO_QUEUE
+
+
+def queue_records(network: Network, links: np.ndarray, hops: np.ndarray) -> np.ndarray:
+    """Records of the queues of single flows, at the links that have such; (queues,).
+
+    A queue has its link's fields. Their numbers are stored in `links` and in `hops`.
+    """
+    names = list(network.links.values())
+    parts = [links[:0]]
+    for number, link in enumerate(links):
+        served = names[number % len(names)].aqm.flow_queues
+        if served is None:
+            continue
+        flows, places = np.nonzero(hops["link"] == number)
+        first = sum(map(len, parts))
+        link["first_queue"], link["end_queue"] = first, first + len(flows)
+        hops["queue"][flows, places] = np.arange(first, first + len(flows))
+        queues = np.repeat(links[number : number + 1], len(flows))
+        queues["flow"], queues["hop"] = flows, places
+        queues["credit"] = served.initial_quantum
+        parts.append(queues)
+    return np.concatenate(parts)
 
 
 def change_records(network: Network, rules: Rules) -> np.ndarray:
@@ -305,7 +343,8 @@ def initial_state(network: Network, seed: int, *, counted: bool = False) -> Init
     flows["data_hops"], flows["hops"] = ends.T
     seed_rngs(flows, flow_seed)
     seed_rngs(links, link_seed)
-    return InitialState(flows, hops, links, change_records(network, rules), rules)
+    queues = queue_records(network, links, hops)
+    return InitialState(flows, hops, links, queues, change_records(network, rules), rules)
 
 
 def seed_rngs(records: np.ndarray, seed: np.random.SeedSequence) -> None:

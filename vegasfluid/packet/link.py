@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vegasfluid.aqm.base import EARLY, FORCED, MARK
-from vegasfluid.packet.features import ECN, TWO_WAY
+from vegasfluid.packet.features import ECN, FLOW_QUEUES, TWO_WAY
 from vegasfluid.packet.rng import uniform
 from vegasfluid.packet.state import link_of, waiting_of
 
@@ -29,6 +29,8 @@ def packets_waiting(sim: Any, number: int, now: int) -> int:
     If all packets have one size, it follows from the time at which the link becomes idle.
     """
     link = link_of(sim, number)
+    if FLOW_QUEUES and link.quantum > 0:
+        return link.waiting
     if TWO_WAY:
         while link.head < link.tail and waiting_of(sim, number, link.head).start <= now:
             link.head += 1

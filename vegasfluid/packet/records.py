@@ -14,6 +14,7 @@ __all__ = [
     "BIN",
     "CHANGE",
     "FLOW",
+    "FLOW_QUEUE",
     "FLOW_SAMPLE",
     "HEAP_ENTRY",
     "HOP",
@@ -52,7 +53,7 @@ FLOW = RNG | _fields(
     " expected delack_deadline ack_delay quick_acks block_low block_high"
     " ece answer_seen reduced_at ect exact_echo"
     " sent delivered dropped acks_dropped retransmitted timeouts finished"
-    " sampled sample_at received_sampled received_sample_at",
+    " sampled sample_at received_sampled received_sample_at place wakes",
     floats="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
 )
 """Fields of a flow; those used for every packet come first. Times are in ps.
@@ -83,20 +84,24 @@ packet out of order), `ece` (whether it echoes a mark), `exact_echo` (whether it
 all packets, as for DCTCP), `reduced_at` (`max_seq` when the sender
 last responded to a mark) and `answer_seen` (the latest of these known from a packet).
 
-Engine: `next_hop` (the hop with the next packet), `full` (whether a ring had no slot left).
+Engine: `next_hop` (the hop with the next packet), `full` (whether a ring had no slot left), and
+beside links with queues of flows `place` (position in the schedule) and `wakes` (1 + index of the
+idle link at which its packet has just arrived, or 0).
 Sampling: `sampled` (samples so far) and `sample_at` (time of the next), for the sender and for the
 receiver.
 """
 
 HOP = _fields(
-    integers="next_arrival head tail link service propagation last_arrival jitter reorders",
+    integers="next_arrival head tail link service propagation last_arrival jitter reorders"
+    " queue first",
     floats="relative_size",
 )
 """Fields of a hop, where packets of one flow travel to one queue: `next_arrival` (of the first
 packet, ps), `head` and `tail` of its ring, `link` (-1: no queue), `service` (transmission time of a
 packet, ps), `relative_size` (of a packet, in data packets: the quotient of their transmission
 times, so that the work admitted is what the link transmits), `propagation` (of the link, ps),
-`jitter` (maximum random delay, ps), `last_arrival` (of the packet before, ps)."""
+`jitter` (maximum random delay, ps), `last_arrival` (of the packet before, ps), `queue` (index of
+the flow's own queue, -1: none) and `first` (the ring's first packet, which may wait there)."""
 
 LINK = RNG | _fields(
     integers="service free buffer law head tail in_bytes"
@@ -112,6 +117,25 @@ arriving packet, in data packets), `ect` (whether it may be marked), `now` (ps),
 (packets), `count` (what it counts since the last drop, such as packets), `uniform` (a fresh uniform
 variate) and `uniform_used` (whether the discipline used it). `in_bytes`: the buffer is measured in
 `waiting_size`, not in packets; `bin_width` is that of the bins of arrivals (ps)."""
+
+FLOW_QUEUE = _fields(
+    integers="waiting flow_limit drops_longest refill_delay wake place first_queue end_queue"
+    " first_new last_new first_old last_old flow hop listed next left_at taken mark",
+    floats="quantum credit",
+)
+"""Fields that links and queues have besides where a link has a queue for each flow.
+
+A link: `waiting` (packets), `flow_limit` (packets a flow), `drops_longest` (whether the longest
+queue loses packets at the limit, and not the one that arrives), `quantum` (data packets),
+`refill_delay` (time after which a queue that comes back gets a new quantum, ps), `wake` (time of
+its next event, ps), `place` (position in the schedule), `first_queue` to below `end_queue` (its
+queues), and the ends of its lists of new and old queues (-1: empty).
+
+A queue: `flow`, `hop`, `waiting` (packets), `credit` (data packets that it may still send in its
+turn), `listed` (in which list), `next` (the queue that follows there), `left_at` (when it left,
+ps), `taken` and `mark` (position in its ring of the packet that left last, and its mark). When the
+queue discipline decides on a packet that leaves, `now` is the time when it arrived and `free` the
+time when it leaves."""
 
 PACKET = _fields("time header")
 """Fields of a packet on its way to a hop: arrival time (ps), and 2 seq + CE mark, or for an ACK
@@ -161,7 +185,8 @@ BIN = np.dtype([("count", np.int64)])
 """Field of a bin of time: number of data packets that arrived at a queue."""
 
 HEAP_ENTRY = np.dtype([("time", np.int64), ("flow", np.int64)])
-"""Fields of an entry of the schedule: time of a flow's next event (ps), and the flow's index."""
+"""Fields of an entry of the schedule: time of the next event of a flow or link (ps), and the flow's
+index; -1 minus the index for a link that has queues of flows."""
 
 
 def with_fields(common: Mapping[str, type], added: Iterable[Mapping[str, object]]) -> np.dtype:

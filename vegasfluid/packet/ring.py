@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.clock import NEVER
-from vegasfluid.packet.features import DELAY_EVENTS, JITTER, REORDERING, SACK_BLOCKS
+from vegasfluid.packet.features import DELAY_EVENTS, FLOW_QUEUES, JITTER, REORDERING, SACK_BLOCKS
 from vegasfluid.packet.rng import uniform
 from vegasfluid.packet.state import change_of, flow_of, hop_of, link_of, packet_of
 
@@ -46,7 +46,8 @@ def push(sim: Any, f: int, i: int, time: int, header: int, low: int, high: int) 
     hop.tail += 1
     if position == hop.head:
         hop.next_arrival = time
-    if hop.tail - hop.head >= sim.slot_count:
+    oldest = hop.first if FLOW_QUEUES else hop.head
+    if hop.tail - oldest >= sim.slot_count:
         flow_of(sim, f).full = 1
 
 
@@ -79,6 +80,8 @@ def pop(sim: Any, f: int, i: int) -> None:
     """Remove the first packet from the ring of hop `i` of flow `f`, and set `next_arrival` (ps)."""
     hop = hop_of(sim, f, i)
     hop.head += 1
+    if FLOW_QUEUES and hop.queue < 0:
+        hop.first = hop.head
     if hop.head == hop.tail:
         hop.next_arrival = NEVER
     else:

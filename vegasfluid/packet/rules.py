@@ -15,6 +15,7 @@ from vegasfluid.packet.records import (
     BIN,
     CHANGE,
     FLOW,
+    FLOW_QUEUE,
     FLOW_SAMPLE,
     HEAP_ENTRY,
     HOP,
@@ -54,6 +55,7 @@ class Rules(NamedTuple):
         return (
             *(function for rule in controls for function in rule.functions),
             *(discipline.rule.decide for discipline in self.disciplines),
+            *(discipline.rule.on_empty for discipline in self.disciplines),
             *(f for r in sources for f in (r.on_application, r.on_finished)),
         )
 
@@ -92,11 +94,15 @@ def layout(rules: Rules) -> dict[str, np.dtype]:
     flow = with_fields(FLOW | (RACK_FLOW if rules.features.RACK else {}), flows)
     slot = np.dtype(SLOT + (RACK_SLOT if rules.features.RACK else []), align=True)
     counters = [dict.fromkeys(counters_of(rules), 0.0)]
+    link = with_fields(
+        LINK | (FLOW_QUEUE if rules.features.FLOW_QUEUES else {}),
+        [link_fields(each) for each in rules.disciplines],
+    )
     return {
         "flows": flow,
         "initial": flow,
         "hops": with_fields(HOP, []),
-        "links": with_fields(LINK, [link_fields(each) for each in rules.disciplines]),
+        "links": link,
         "packets": with_fields(PACKET | (SACK_BLOCK if rules.features.SACK_BLOCKS else {}), []),
         "slots": slot,
         "waiting": WAITING,
@@ -105,5 +111,6 @@ def layout(rules: Rules) -> dict[str, np.dtype]:
         "flow_samples": with_fields(FLOW_SAMPLE, counters),
         "link_samples": LINK_SAMPLE,
         "bins": BIN,
+        "queues": link,
         "heap": HEAP_ENTRY,
     }

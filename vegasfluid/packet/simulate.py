@@ -88,7 +88,8 @@ def shapes(
         "flow_samples": (samples, flows),
         "link_samples": (samples, links),
         "bins": (bins, links),
-        "heap": (flows,),
+        "queues": initial.queues.shape,
+        "heap": (flows + (links if initial.rules.features.FLOW_QUEUES else 0),),
     }
 
 
@@ -128,10 +129,12 @@ def allocate(
             for name, lengths in shape.items()
         }
     )
-    for name in ("flows", "hops", "links", "changes"):
+    for name in ("flows", "hops", "links", "queues", "changes"):
         getattr(sim, name)[...] = getattr(initial, name)
     sim.initial[...] = initial.flows
-    sim.times["at"], sim.heap["flow"] = ticks, np.arange(len(sim.heap))
+    sim.times["at"] = ticks
+    flows = len(sim.flows)
+    sim.heap["flow"] = [*range(flows), *(-1 - link for link in range(len(sim.heap) - flows))]
     return Simulation(*(array.view(np.recarray) for array in sim))
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "link_of",
     "link_sample_of",
     "packet_of",
+    "queue_of",
     "slot_of",
     "time_of",
     "waiting_of",
@@ -46,7 +47,8 @@ class Simulation(NamedTuple):
         flow_samples: (samples, flows) of FLOW_SAMPLE and the congestion controls' counters.
         link_samples: (samples, links) of LINK_SAMPLE.
         bins: (bins, links) of BIN, arrivals in equal bins of time.
-        heap: (flows,) of HEAP_ENTRY, the schedule.
+        queues: (queues,) records as those of links: a queue of one flow, at a link that has such.
+        heap: (entries,) of HEAP_ENTRY, the schedule: of flows, and of links with queues of flows.
     """
 
     flows: np.ndarray
@@ -61,6 +63,7 @@ class Simulation(NamedTuple):
     flow_samples: np.ndarray
     link_samples: np.ndarray
     bins: np.ndarray
+    queues: np.ndarray
     heap: np.ndarray
 
     @property
@@ -102,6 +105,16 @@ class Simulation(NamedTuple):
     def bin_count(self) -> int:
         """Number of arrival bins."""
         return self.bins.shape[0]
+
+    @property
+    def queue_count(self) -> int:
+        """Number of queues that hold packets of one flow only."""
+        return self.queues.shape[0]
+
+    @property
+    def entry_count(self) -> int:
+        """Number of entries of the schedule."""
+        return self.heap.shape[0]
 
 
 COUNTS = tuple(name for name in vars(Simulation) if name.endswith("_count"))
@@ -174,6 +187,11 @@ def bin_of(sim: Any, k: int, index: int) -> Any:
     return sim.bins[k, index]
 
 
+def queue_of(sim: Any, index: int) -> Any:
+    """Record of the queue of one flow with an index; fields: `records.LINK`, `FLOW_QUEUE`."""
+    return sim.queues[index]
+
+
 def heap_of(sim: Any, position: int) -> Any:
-    """Entry of the schedule at a position: a flow's index, and the time of its next event (ps)."""
+    """Entry of the schedule at a position: `records.HEAP_ENTRY`."""
     return sim.heap[position]

@@ -19,16 +19,15 @@ from jaxtyping import Array, Float
 from vegasfluid import smooth
 from vegasfluid.fluid.delayed import DelayedState
 from vegasfluid.fluid.model import FluidModel
-from vegasfluid.fluid.queues import buffer_in_packets, mean_packet_size
-from vegasfluid.fluid.state import State, initial_state
-from vegasfluid.fluid.vector_field import (
+from vegasfluid.fluid.observables import (
     Observables,
-    VectorField,
     delays_at,
-    derivatives,
     observe,
     round_trip_times,
 )
+from vegasfluid.fluid.queues import buffer_in_packets, mean_packet_size
+from vegasfluid.fluid.state import State, initial_state
+from vegasfluid.fluid.vector_field import VectorField, derivatives
 
 __all__ = ["REFERENCE_TIME", "EquilibriumEquations", "RampHistory", "Unknowns", "buffer_sizes"]
 __all__ += ["counter_rates", "initial_guess"]

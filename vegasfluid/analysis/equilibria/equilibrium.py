@@ -147,7 +147,8 @@ def after_events(network: Network) -> Network:
     """The network after its events, with all flows started at time 0 and no events left.
 
     Raises:
-        Unsupported: if the network has no equilibrium: finite transfers, or adaptive RED.
+        Unsupported: if the network has no equilibrium: finite transfers, adaptive RED,
+            or a queue for each flow.
     """
     for name, flows in network.flows.items():
         if np.isfinite(flows.traffic.mean_transfer_size(network.packet_bytes)):
@@ -157,6 +158,9 @@ def after_events(network: Network) -> Network:
         if link.aqm.adapts:
             reason = "adaptive RED keeps changing max_drop, so it has no equilibrium"
             raise Unsupported(name, "aqm.adaptive", reason)
+        if link.aqm.flow_queues:
+            reason = "flows with a queue each have fair shares, and no common queue to analyse"
+            raise Unsupported(name, f"aqm {link.aqm.name}", reason)
     *_, last = network.stages()
     flows = {name: replace(group, start=0.0) for name, group in last.flows.items()}
     return replace(last, flows=flows, events=())

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unknowns
+from vegasfluid.fluid.observables import Observables
 from vegasfluid.fluid.state import State
-from vegasfluid.fluid.vector_field import Observables
 
 __all__ = ["Quantities", "quantities"]
 

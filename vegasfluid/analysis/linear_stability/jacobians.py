@@ -31,7 +31,8 @@ from vegasfluid.analysis.equilibria.equations import (
 )
 from vegasfluid.analysis.linear_stability.gain_scaling import GainScaled
 from vegasfluid.fluid.model import FluidModel
-from vegasfluid.fluid.vector_field import derivatives, observe
+from vegasfluid.fluid.observables import observe
+from vegasfluid.fluid.vector_field import derivatives
 
 __all__ = ["HistoryRead", "Jacobians", "cached_reads", "history_reads", "jacobians"]
 

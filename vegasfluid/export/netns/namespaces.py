@@ -18,10 +18,13 @@ from dataclasses import dataclass, field
 
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.fq import Fq
+from vegasfluid.aqm.fq_codel import FqCoDel
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.aqm.step import StepMarking
 from vegasfluid.export.codel_elsewhere import codel_in_tc
+from vegasfluid.export.flow_queues_elsewhere import flow_queues_in_tc
 from vegasfluid.export.pie_elsewhere import tc_words
 from vegasfluid.export.red_in_tc import rounded_red
 from vegasfluid.export.step_elsewhere import reject_step_in_linux
@@ -167,11 +170,13 @@ def queue_words(name: str, link: Link, network: Network) -> list[str]:
     bucket = f"root handle 1: tbf rate {rate} burst {frame + BURST} limit {1000 * ENDLESS}"
     if isinstance(link.aqm, StepMarking):
         reject_step_in_linux(name)
-    law = require_discipline(name, link, "Linux", (CoDel, DropTail, Pie, Red))
+    law = require_discipline(name, link, "Linux", (CoDel, DropTail, Fq, FqCoDel, Pie, Red))
     if isinstance(law, Red):
         inner = red_words(law, link, frame, rate)
     elif isinstance(law, CoDel):
         inner = codel_in_tc(law, link.buffer)
+    elif isinstance(law, Fq | FqCoDel):
+        inner = flow_queues_in_tc(law, link.buffer, network.packet_bytes)
     elif isinstance(law, Pie):
         inner = tc_words(law, link.buffer)
     else:

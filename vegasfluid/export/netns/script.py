@@ -13,6 +13,7 @@ from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.export.codel_elsewhere import codel_notes
 from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.flow_queues_elsewhere import flow_queue_notes
 from vegasfluid.export.linux import red_notes
 from vegasfluid.export.netns.hosts import control_of, host_notes, require_one_vegas
 from vegasfluid.export.netns.layout import HEADERS, Layout, layout_of
@@ -93,7 +94,7 @@ tc_in() {
 for program in ip tc "${PYTHON:-python3}"; do
     command -v "$program" > /dev/null || fail "$program is not installed"
 done
-for module in veth sch_netem sch_tbf sch_red sch_pie sch_codel; do
+for module in veth sch_netem sch_tbf sch_red sch_pie sch_codel sch_fq sch_fq_codel; do
     load "$module"
 done
 """
@@ -170,6 +171,7 @@ def notes_of(network: Network) -> tuple[str, ...]:
         notes += red_notes(link.aqm) if isinstance(link.aqm, Red) else []
         notes += pie_notes(link.aqm) if isinstance(link.aqm, Pie) else []
         notes += codel_notes() if isinstance(link.aqm, CoDel) else []
+        notes += flow_queue_notes() if link.aqm.flow_queues else []
     return tuple(dict.fromkeys(notes))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from vegasfluid.aqm.codel import CoDel
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.fq_codel import FqCoDel
 from vegasfluid.aqm.pie import Pie
 from vegasfluid.aqm.red import Red
 from vegasfluid.aqm.step import StepMarking
@@ -15,6 +16,7 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.export.codel_elsewhere import codel_attributes
 from vegasfluid.export.dialects import Points, vegas_parameters
 from vegasfluid.export.document import Exported, header_comments
+from vegasfluid.export.flow_queues_elsewhere import flow_queues_in_ns3
 from vegasfluid.export.hosts import Substitute, fit_hosts
 from vegasfluid.export.ns3.body import BODY
 from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_of
@@ -30,6 +32,8 @@ from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_ns3"]
 
+QUEUES = (CoDel, DropTail, FqCoDel, Pie, Red, StepMarking)
+"""Queue disciplines that ns-3 has."""
 HEADERS, TIMESTAMPS = 40, 12
 """Headers of IPv4 and TCP without options, and the option for timestamps, bytes."""
 LARGEST_SSTHRESH = 2**32 - 1
@@ -213,11 +217,13 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
     """
     require_no_jitter(name, link, "ns-3")
     law, packets = (
-        require_discipline(name, link, "ns-3", (CoDel, DropTail, Pie, Red, StepMarking)),
+        require_discipline(name, link, "ns-3", QUEUES),
         max(int(link.buffer) - 1, 1),
     )
     if isinstance(law, StepMarking):
         return "ns3::RedQueueDisc", step_in_ns3(name, law, packets, packet_bytes)
+    if isinstance(law, FqCoDel):
+        return "ns3::FqCoDelQueueDisc", flow_queues_in_ns3(law, packets, packet_bytes)
     if isinstance(law, CoDel):
         return "ns3::CoDelQueueDisc", codel_attributes(law, packets, packet_bytes)
     if isinstance(law, Pie):

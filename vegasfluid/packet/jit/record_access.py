@@ -58,7 +58,8 @@ ACCESSORS = {
     "flow_sample_of": Access("flow_samples", ("sample_count", "flow_count")),
     "link_sample_of": Access("link_samples", ("sample_count", "link_count")),
     "bin_of": Access("bins", ("bin_count", "link_count")),
-    "heap_of": Access("heap", ("flow_count",)),
+    "queue_of": Access("queues", ("queue_count",)),
+    "heap_of": Access("heap", ("entry_count",)),
 }
 """The accessors of `vegasfluid.packet.state` by name."""
 

@@ -147,6 +147,7 @@ def open_names(rules: Rules) -> dict[str, Any]:
         "decide": dispatcher(
             "decide", [r.decide for r in disciplines], "queue, waiting, idle_packets"
         ),
+        "on_empty": dispatcher("on_empty", [r.on_empty for r in disciplines], "queue"),
         "on_application": dispatcher(
             "on_application", [r.on_application for r in sources], "flow, now"
         ),

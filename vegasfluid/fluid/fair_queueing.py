@@ -1,0 +1,171 @@
+"""Flow queueing: the share of each flow, where a link has a queue for each, and their buffers.
+
+Deficit round robin serves the queues that have packets at one rate, phi, and the others as they
+send. With N flows of each group that send x data packets/s, of which the fraction b has packets
+waiting,
+
+    sum N s = C        s = b phi + (1 - b) min(x, phi)
+
+b rises from 0 to 1 over waiting times up to a small part of the round trip. phi is at most C. In
+equilibrium it is the max-min fair share.
+
+Sources:
+    Derived for this project from deficit round robin (M. Shreedhar and G. Varghese, SIGCOMM 1995;
+    see `packet.flow_queues`), and compared with packets (`tests/fluid/test_fair_queueing.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from vegasfluid import smooth
+from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.shapes import PerHop, PerQueue, Scalar
+from vegasfluid.fluid.structure import FluidStructure
+
+__all__ = ["Service", "buffers", "equal_shares", "queue_limits", "service"]
+
+LEAST_SLOPE = 1e-9
+"""Smallest slope of the served work by the share, where no flow could use a larger share."""
+PART_OF_DELAY = 1 / 8
+"""Waiting time, relative to the shortest delay, from which on a flow counts as waiting all the time
+(chosen: short, but not so short that a queue that empties limits the solver's step)."""
+
+
+class Service(NamedTuple):
+    """Rates at which queues are served, data packets/s.
+
+    Args:
+        shares: rate while packets wait: the capacity, or the fair share.
+        served: rate at which packets leave now.
+    """
+
+    shares: PerQueue
+    served: PerQueue
+
+
+def equal_shares(parameters: FluidParameters, structure: FluidStructure) -> PerQueue:
+    """Capacity of each queue's link, divided by its flows where each has a queue, packets/s."""
+    own = structure.in_own_queue
+    flows = structure.link_queue_matrix @ structure.queue_hop_matrix
+    count = jnp.where(own, parameters.groups.count[structure.hop_groups], 0.0)
+    total = (flows @ count)[np.array(structure.queue_links)]
+    return parameters.queues.capacity / jnp.where(np.array(structure.own_queues), total, 1.0)
+
+
+def service(
+    work: PerHop, queue: PerQueue, parameters: FluidParameters, structure: FluidStructure
+) -> Service:
+    """Rates at which all queues are served.
+
+    Args:
+        work: data packets/s that one flow sends to each hop.
+        queue: work waiting in each queue, data packets.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
+    """
+    capacity = parameters.queues.capacity
+    if not any(structure.own_queues):
+        return Service(capacity, capacity)
+    waits = queue / equal_shares(parameters, structure)
+    width = PART_OF_DELAY * parameters.delay_bounds.shortest
+    waiting = smooth.clip(waits / width, 0.0, 1.0)
+    shares, served = list(jnp.asarray(capacity)), list(jnp.asarray(capacity))
+    for hops in own_hops(structure):
+        at, sent = structure.hop_queues[hops], work[hops]
+        flows = parameters.groups.count[structure.hop_groups[hops]]
+        share = fair_share(sent, waiting[at], flows, capacity[at[0]])
+        rates = served_rates(share, sent, waiting[at])
+        for number, rate in zip(at, rates, strict=True):
+            shares[number], served[number] = share, rate
+    return Service(jnp.stack(shares), jnp.stack(served))
+
+
+def own_hops(structure: FluidStructure) -> list[np.ndarray]:
+    """Indices of the hops at each link with flow queueing."""
+    links = sorted(set(structure.hop_links[structure.in_own_queue]))
+    return [np.flatnonzero(structure.hop_links == link) for link in links]
+
+
+def served_rates(share: Scalar, sent: PerHop, waiting: PerHop) -> PerHop:
+    """Rate s at which each flow is served, data packets/s: b phi + (1 - b) min(x, phi).
+
+    Args:
+        share: phi, data packets/s.
+        sent: x, data packets/s.
+        waiting: b, fraction of the flows with packets waiting.
+    """
+    return waiting * share + (1 - waiting) * smooth.minimum(sent, share)
+
+
+def fair_share(sent: PerHop, waiting: PerHop, flows: PerHop, capacity: Scalar) -> Scalar:
+    """Share of each flow that has packets waiting, data packets/s, at most the capacity.
+
+    The work that is served is concave in the share, so that Newton's method from equal shares comes
+    to the solution from below, in as many steps as there are kinds of flows.
+
+    Args:
+        sent: x, data packets/s that a flow of each kind sends.
+        waiting: b, fraction of its flows with packets waiting.
+        flows: N, number of flows of each kind.
+        capacity: C, data packets/s.
+    """
+    share = capacity / jnp.sum(flows)
+    for _ in range(sent.shape[0]):
+        served = jnp.sum(flows * served_rates(share, sent, waiting))
+        slope = jnp.sum(flows * (waiting + (1 - waiting) * jnp.where(sent > share, 1.0, 0.0)))
+        change = (capacity - served) / smooth.maximum(slope, LEAST_SLOPE)
+        share = smooth.clip(share + change, 0.0, capacity)
+    return share
+
+
+def buffers(waiting: PerQueue, parameters: FluidParameters, structure: FluidStructure) -> PerQueue:
+    """Packets that each queue can hold: the buffer, or at most the limit of a single flow's queue.
+
+    Where the queues of single flows share a buffer, the longest ones can grow by what is left of
+    it, and others as far as these: a full buffer drops packets of the longest queue.
+
+    Args:
+        waiting: number of packets in each queue.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
+    """
+    if not any(structure.own_queues):
+        return parameters.queues.buffer
+    limits: list[Any] = list(jnp.asarray(parameters.queues.buffer))
+    for hops in own_hops(structure):
+        at = structure.hop_queues[hops]
+        flows = parameters.groups.count[structure.hop_groups[hops]]
+        left = parameters.queues.buffer[at[0]] - jnp.sum(flows * waiting[at])
+        room = jnp.max(waiting[at]) + smooth.positive_part(left) / jnp.sum(flows)
+        for number in at:
+            limits[number] = smooth.minimum(parameters.queues.flow_limit[number], room)
+    return jnp.stack(limits)
+
+
+def queue_limits(
+    queue: PerQueue, parameters: FluidParameters, structure: FluidStructure
+) -> PerQueue:
+    """Length, packets, to which each queue is cut where together they exceed the buffer.
+
+    It is the same for all queues of a link: the longest ones are cut. A queue of its own flow is at
+    most `flow_limit` long, that of a link at most the buffer.
+
+    Args:
+        queue: work waiting in each queue, data packets.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
+    """
+    if not any(structure.own_queues):
+        return parameters.queues.buffer
+    limits = list(jnp.asarray(parameters.queues.flow_limit))
+    for hops in own_hops(structure):
+        at = structure.hop_queues[hops]
+        flows = parameters.groups.count[structure.hop_groups[hops]]
+        level = fair_share(queue[at], jnp.zeros(len(at)), flows, parameters.queues.buffer[at[0]])
+        for number in at:
+            limits[number] = smooth.minimum(limits[number], level)
+    return jnp.stack(limits)
