@@ -33,6 +33,7 @@ from vegasfluid.tuning import (
     recommend,
     vegas_classes,
 )
+from vegasfluid.tuning.own_queues import has_own_queues
 from vegasfluid.tuning.parameters import has_tunable_queue
 from vegasfluid.tuning.result import red_numbers
 from vegasfluid.version import package_version
@@ -310,8 +311,8 @@ def show(model: Model, result: Recommendation) -> None:
     if isinstance(result, RobustRecommendation):
         show_robustness(result)
     if result.reached:
-        within = f" within 10 %: {result.reason}" if result.reason else ""
-        out.print(f"Goal reached{within}.")
+        near = "" if has_own_queues(result.network, result.tuned) else " within 10 %"
+        out.print(f"Goal reached{near}: {result.reason}." if result.reason else "Goal reached.")
     else:
         out.print(f"Goal not reached: {result.reason}.", style="bold")
 

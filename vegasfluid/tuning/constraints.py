@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["FEASIBILITY_TOLERANCE", "NO_CONSTRAINTS", "Constraint", "Constraints"]
+__all__ = ["FEASIBILITY_TOLERANCE", "NO_CONSTRAINTS", "Constraint", "Constraints", "violation_text"]
 
 FEASIBILITY_TOLERANCE = 0.02
 """Log of the factor by which a measured mean may violate an upper or lower bound (2 %)."""
@@ -146,3 +146,11 @@ class Constraints:
 
 NO_CONSTRAINTS = Constraints()
 """No bounds at all."""
+
+
+def violation_text(values: Mapping[str, float], violated: Sequence[Constraint]) -> str:
+    """A phrase that names the violated constraints and the values that violate them."""
+    bounds = " and ".join(
+        f"{one.text} (it is {one.printed(values[one.quantity])})" for one in violated
+    )
+    return f"no setting that was tried meets the constraints: {bounds}"

@@ -8,20 +8,21 @@ solved on the fluid model and corrected on packets (`space_mapping`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid.network import Network
-from vegasfluid.tuning.constraints import Constraint, Constraints
+from vegasfluid.tuning.constraints import Constraints, violation_text
 from vegasfluid.tuning.evaluate import Evaluator, gain_margin
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid
 from vegasfluid.tuning.initial_guess import PROPORTIONAL, guess_alpha, initial_points
 from vegasfluid.tuning.joint_root import solve_ratios
 from vegasfluid.tuning.nonlinear_program import NonlinearProgram
 from vegasfluid.tuning.objectives import Objective, ShareRatio
+from vegasfluid.tuning.own_queues import sufficient_alpha
 from vegasfluid.tuning.parameters import (
     Parameter,
     alpha_parameters,
@@ -122,8 +123,11 @@ def optimise(
 def find_alpha(evaluator: Evaluator) -> OptimisationResult:
     """Find the alpha that gives one class its target ratio, on the fluid model, then on packets.
 
-    Returns the network with alpha and beta (packets), and whether packets confirm the ratio.
+    Returns the network with alpha and beta (packets), and whether packets confirm the ratio. Where
+    flows share no queue, the usual alpha or the given one is kept if it is enough.
     """
+    if (kept := sufficient_alpha(evaluator)) is not None:
+        return OptimisationResult(kept.network, kept.optimum, True, kept.reason)
     optimum = fluid_alpha(evaluator)
     slope = optimum.slope if optimum.reached else PROPORTIONAL
     root = packet_alpha(evaluator, evaluator.network, optimum.alpha, slope)
@@ -319,14 +323,6 @@ def missed_ratio(
     return [
         f"{f'with {bounds} ' if bounds else ''}the ratio is {ratio:.3g}, not {objective.ratio:g}"
     ]
-
-
-def violation_text(values: Mapping[str, float], violated: Sequence[Constraint]) -> str:
-    """A phrase that names the violated constraints and the values that violate them."""
-    bounds = " and ".join(
-        f"{one.text} (it is {one.printed(values[one.quantity])})" for one in violated
-    )
-    return f"no setting that was tried meets the constraints: {bounds}"
 
 
 def refine_ratios(

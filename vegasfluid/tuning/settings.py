@@ -94,10 +94,15 @@ def resolve_settings(settings: RunSettings, command: str = "recommend") -> Resol
 
     Raises:
         InvalidInput: for inconsistent times, or fewer than two runs.
+        TypeError: for a keyword that is no run setting.
 
     >>> resolve_settings(RunSettings(until=100.0, runs=3, seed=5))[:3]
     (100.0, 25.0, (5, 6, 7))
     """
+    for name in settings:
+        if name not in RunSettings.__annotations__:
+            known = ", ".join(RunSettings.__annotations__)
+            raise TypeError(f"{command} has no argument {name!r}; run settings are {known}")
     until, runs = settings.get("until", DEFAULT_UNTIL), settings.get("runs", DEFAULT_RUNS)
     if runs < 2:
         raise InvalidInput(command, "runs", "at least 2, for a confidence interval", runs)

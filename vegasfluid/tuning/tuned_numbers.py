@@ -21,7 +21,7 @@ from vegasfluid.errors import InvalidInput, SolveFailed, Words
 from vegasfluid.model import check_starts
 from vegasfluid.network import Network, require_network
 from vegasfluid.tuning.compass_search import Merit, compass_search
-from vegasfluid.tuning.constraints import Constraints
+from vegasfluid.tuning.constraints import Constraints, violation_text
 from vegasfluid.tuning.evaluate import gain_margin
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid
 from vegasfluid.tuning.influence import Comparison, Influence, NetworkEvaluator, influence
@@ -29,7 +29,7 @@ from vegasfluid.tuning.named_parameters import NamedParameter, named_parameters
 from vegasfluid.tuning.nonlinear_program import NonlinearProgram
 from vegasfluid.tuning.number_result import EvaluatedNetwork, NumberRecommendation, TunedNumber
 from vegasfluid.tuning.objectives import LargestGoodput, Objective, ShareRatio, SmallestDelay
-from vegasfluid.tuning.optimise import log_bounds, violation_text
+from vegasfluid.tuning.optimise import log_bounds
 from vegasfluid.tuning.parameters import Parameter, RedParameter, with_values
 from vegasfluid.tuning.settings import RunSettings, resolve_settings
 from vegasfluid.tuning.space_mapping import map_to_packets, merit_of, settable_values
