@@ -24,6 +24,7 @@ __all__ = [
     "FlowQueues",
     "QueueDiscipline",
     "QueueState",
+    "WithoutAverage",
 ]
 
 Real = smooth.Real
@@ -307,3 +308,15 @@ class QueueDiscipline(Value):
         Queue lengths are in packets, probabilities from 0 to 1, switches 0 or 1.
         """
         return {}
+
+
+class WithoutAverage(QueueDiscipline):
+    """A queue discipline that decides by the present queue alone: its average stays at 0."""
+
+    def derivative(self, state: QueueState) -> Average:
+        """Time derivative of the average queue, packets/s: zero, as there is no average."""
+        return Average(0.0 * state.queue)
+
+    def clip(self, aqm_state: Average, buffer: Real) -> Average:
+        """`aqm_state` unchanged: there is no average that could leave its domain."""
+        return aqm_state

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vegasfluid import smooth
-from vegasfluid.aqm.base import ADMIT, AdmissionRule, Average, QueueDiscipline, QueueState
+from vegasfluid.aqm.base import ADMIT, AdmissionRule, QueueState, WithoutAverage
 from vegasfluid.quantities import require_one_of
 
 __all__ = ["LOSSES", "DropTail", "overflow_prob"]
@@ -89,7 +89,7 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 
 
 @dataclass(frozen=True)
-class DropTail(QueueDiscipline):
+class DropTail(WithoutAverage):
     """A first-in, first-out queue with a finite buffer and no early drops.
 
     `losses` chooses the fluid model's drop probability; the packet simulator always drops at a full
@@ -141,14 +141,6 @@ class DropTail(QueueDiscipline):
         if self.losses != "synchronised":
             return drop_prob
         return smooth.maximum(drop_prob, smooth.step(drop_prob, OVERFLOW_PROBABILITY))
-
-    def derivative(self, state: QueueState) -> Average:
-        """Time derivative of the average queue, packets/s: zero, as drop-tail has no average."""
-        return Average(0.0 * state.queue)
-
-    def clip(self, aqm_state: Average, buffer: Any) -> Average:
-        """`aqm_state` unchanged: drop-tail has no average that could leave its domain."""
-        return aqm_state
 
     @property
     def rule(self) -> AdmissionRule:

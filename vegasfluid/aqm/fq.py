@@ -19,10 +19,9 @@ from typing import Annotated, Any, ClassVar
 from vegasfluid.aqm.base import (
     ADMIT,
     AdmissionRule,
-    Average,
     FlowQueues,
-    QueueDiscipline,
     QueueState,
+    WithoutAverage,
 )
 from vegasfluid.quantities import Packets, Positive
 
@@ -38,7 +37,7 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 
 
 @dataclass(frozen=True)
-class Fq(QueueDiscipline):
+class Fq(WithoutAverage):
     """Fair queueing: a queue for each flow, served in turn, without early drops.
 
     >>> Fq().flow_limit
@@ -74,14 +73,6 @@ class Fq(QueueDiscipline):
     def drop_prob(self, state: QueueState) -> Any:
         """Probability that a packet is dropped before its queue is full: 0."""
         return 0.0 * state.queue
-
-    def derivative(self, state: QueueState) -> Average:
-        """Time derivative of the average queue, packets/s: zero, as there is no average."""
-        return Average(0.0 * state.queue)
-
-    def clip(self, aqm_state: Average, buffer: Any) -> Average:
-        """`aqm_state` unchanged: there is no average that could leave its domain."""
-        return aqm_state
 
     @property
     def rule(self) -> AdmissionRule:

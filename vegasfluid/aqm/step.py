@@ -23,9 +23,8 @@ from vegasfluid.aqm.base import (
     FORCED,
     MARK,
     AdmissionRule,
-    Average,
-    QueueDiscipline,
     QueueState,
+    WithoutAverage,
 )
 from vegasfluid.quantities import Packets
 
@@ -49,7 +48,7 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 
 
 @dataclass(frozen=True)
-class StepMarking(QueueDiscipline):
+class StepMarking(WithoutAverage):
     """Marks each packet that finds more than a threshold of packets waiting.
 
     >>> StepMarking(threshold=20).marks
@@ -87,14 +86,6 @@ class StepMarking(QueueDiscipline):
     def forced_prob(self, state: QueueState) -> Any:
         """Probability that an ECN-capable packet is dropped before the buffer is full: 0."""
         return 0.0 * state.queue
-
-    def derivative(self, state: QueueState) -> Average:
-        """Time derivative of the average queue, packets/s: zero, as there is no average."""
-        return Average(0.0 * state.queue)
-
-    def clip(self, aqm_state: Average, buffer: Any) -> Average:
-        """`aqm_state` unchanged: there is no average that could leave its domain."""
-        return aqm_state
 
     @property
     def rule(self) -> AdmissionRule:
