@@ -193,6 +193,8 @@ def after_acks(window: float, acks: int) -> float:
     return window
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_linux_host_delays_acks_after_the_first_sixteen() -> None:
     """Where windows grow by ACKs, they show how many there were.
 

@@ -39,6 +39,8 @@ def test_a_limit_holds_in_its_context_and_in_those_inside(monkeypatch):
     assert parallel.processors() == 4
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize("workers", [1, 2])
 def test_recommend_runs_as_many_packet_runs_at_once_as_it_is_allowed(
     workers, tmp_path, monkeypatch

@@ -70,6 +70,8 @@ def test_no_closed_form_is_left_out() -> None:
     assert set(closed_forms.catalogue()) - listed == set()
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_page_tells_a_miss() -> None:
     """A formula that is wrong by 2 % is shown in bold."""
     (row, *_) = block_of_name()["linux"].rows(False, ("solver",))

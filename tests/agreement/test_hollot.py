@@ -87,6 +87,8 @@ def test_a_boundary_beyond_the_values_is_none() -> None:
         assert math.isnan(hollot.boundary(np.array([1.0, 2.0]), found))
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_crossover_of_the_pi_example_is_the_published_one() -> None:
     """0.53 rad/s and 75 degrees, which the paper has to two digits; a - b has one digit only.
 

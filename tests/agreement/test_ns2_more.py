@@ -97,7 +97,7 @@ def test_figure_4_has_the_mean_of_ns2s_seeds(low: int) -> None:
     assert ours == pytest.approx(np.mean(theirs), rel=0.05)
 
 
-@pytest.mark.parametrize("way", ["oneway", "twoway"])
+@pytest.mark.parametrize("way", ["oneway", pytest.param("twoway", marks=pytest.mark.slow)])
 def test_figure_4_lies_inside_the_range_of_ns2s_seeds(way: str) -> None:
     """Network 1 with RED: the mean of our seeds, at 7 or more of the 8 thresholds."""
     inside = 0
@@ -185,6 +185,8 @@ def rerouted(seed: int, law: CongestionControl | None = None) -> tuple[np.ndarra
     return run.flows["delivered"][1:], run.flows["cwnd"][-1]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_modified_vegas_recovers_as_in_the_papers_tables() -> None:
     """Their tables 1 and 2: packets up to 60 s, and how many more than plain Vegas's from 34 s."""
     delivered, _ = rerouted(0, VegasRerouting())

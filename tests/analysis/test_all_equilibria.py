@@ -73,6 +73,8 @@ def excess_at(point: Equilibrium) -> list[float]:
     return [float(item) for item in system.at([arb(place) for place in places])]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize(
     ("network", "starts"),
     [(RENO, 2), (TWO_LAWS, [[60.0]]), (THREE_LAWS, [[60.0]]), (parking_lot(), [[40.0, 40.0]])],
@@ -105,6 +107,8 @@ def test_the_example_has_exactly_three_equilibria(three: Equilibria) -> None:
     assert three.indices[2] == -1
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_in_two_of_them_reno_or_vegas_has_the_better_part(three: Equilibria) -> None:
     rates = [[point.mean(name, "goodput") for name in ("reno", "left")] for point in three.isolated]
     assert rates[0][0] > 1.5 * rates[0][1]

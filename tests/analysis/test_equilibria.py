@@ -114,7 +114,7 @@ def six_laws() -> Equilibrium:
     return equilibrium(SIX_LAWS)
 
 
-@pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
+@pytest.mark.parametrize("dialect", [pytest.param("brakmo", marks=LONG), "ns2", "linux"])
 def test_vegas_among_losses_has_the_alpha_of_the_closed_form(dialect):
     """With losses, alpha is an explicit function of the equilibrium window."""
     solution = six_laws()
@@ -143,7 +143,7 @@ def two_trips() -> Equilibrium:
     return equilibrium(TWO_TRIPS, FluidOptions())
 
 
-@pytest.mark.parametrize("options", ["theory", "packets"])
+@pytest.mark.parametrize("options", [pytest.param("theory", marks=LONG), "packets"])
 def test_nothing_moves_at_equilibrium(options):
     """A run of the delay equations that begins in equilibrium stays there."""
     solution = two_trips() if options == "packets" else six_laws()
@@ -152,6 +152,8 @@ def test_nothing_moves_at_equilibrium(options):
     assert np.ptp(windows[0], axis=0) == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_several_links_share_out_what_each_has():
     """Both links are full, and the long flows, which lose on both, have less."""
     red = Red(50, 450, max_drop=0.05)
@@ -293,7 +295,7 @@ def beside_deaf(alpha: Any, times: float = 1.0) -> Network:
     return network(flows, aqm, 1000 * times, 2000 * times)
 
 
-@pytest.mark.parametrize("times", [1.0, 16.0])
+@pytest.mark.parametrize("times", [pytest.param(1.0, marks=LONG), 16.0])
 def test_at_the_edge_of_the_dead_band_against_reno_windows_follow_alpha(times):
     """On one side of the edge nothing moves the window: the slopes are those of the other."""
     alpha, step = 8 * times, 1e-3 * times

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, mbps
 from vegasfluid.analysis import equilibrium, fair_alpha
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_class_that_delivers_nothing_has_no_fair_alpha() -> None:
     """Its RTT is three hours: the goodput is 0 with any alpha, and log(0) ended in a traceback."""
     link = Link(mbps(50), 800, Red(min_thresh=150, max_thresh=600, max_drop=0.1))

@@ -19,6 +19,8 @@ def mixed(max_drop, base_rtt) -> Network:
     return Network(link, flows)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_points_of_a_map_are_verdicts():
     """Also where windows stand at their smallest in a part of the map."""
     found = stability_map(mixed, np.geomspace(0.02, 1.0, 9), np.linspace(0.01, 0.4, 8))

@@ -11,6 +11,8 @@ from vegasfluid import modelfile
 DATA = ROOT / "tests/observe/data"
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_measurement_becomes_a_model_that_recommend_can_tune(run, tmp_path):
     out, plot = tmp_path / "network.toml", tmp_path / "network.png"
     files = [str(DATA / name) for name in ("droptail_ss.txt", "droptail_tc.txt")]

@@ -193,6 +193,8 @@ def test_every_example_runs_in_its_order_in_an_empty_folder(run, tmp_path, monke
                 Path("mine.toml").write_text(SMALL)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_what_recommend_keeps_is_a_model_with_its_numbers_and_can_be_exported(run):
     Path("quick.toml").write_text(SMALL)
     status, out, err = run("recommend", "quick.toml", "--runs", "3", "--out", "tuned.toml")

@@ -68,6 +68,8 @@ def test_one_quantity_of_runs(run, saved, drawn):
     assert len(set(titles.values())) == len(plot.RUN_METRICS)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_picture_has_the_background_of_its_theme(run, saved, tmp_path):
     corners = {}
     for theme in ("light", "dark", "light"):

@@ -144,6 +144,8 @@ def marked_fraction(run: xr.Dataset) -> float:
     return float((marked[-1] - marked[0]) / (admitted[-1] - admitted[0]))
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize("threshold", [40, 65])
 def test_two_flows_have_the_sawtooth_of_the_paper(threshold: int) -> None:
     """The paper's queue includes the packet in transmission; a queue is whole packets."""

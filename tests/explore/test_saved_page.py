@@ -66,6 +66,8 @@ def module_patches():
         yield patches
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_each_run_is_that_of_its_setting(saved):
     [network] = saved["networks"]
     alphas, betas = network["plane"][0]["x"], network["plane"][0]["y"]

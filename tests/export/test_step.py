@@ -164,10 +164,10 @@ def in_ns2(one: Model, folder: Path) -> dict[str, float]:
     "aqm",
     [
         vf.StepMarking(20),
-        vf.StepMarking(60),
-        vf.Red(5, 15, max_drop=0.5, weight=0.02, ecn=True),
+        pytest.param(vf.StepMarking(60), marks=pytest.mark.slow),
+        pytest.param(vf.Red(5, 15, max_drop=0.5, weight=0.02, ecn=True), marks=pytest.mark.slow),
         vf.Red(5, 15, max_drop=0.5, weight=0.02, ecn=True, hard_drop=True),
-        vf.Red(20, 23, max_drop=0.02, weight=0.5, ecn=True),
+        pytest.param(vf.Red(20, 23, max_drop=0.02, weight=0.5, ecn=True), marks=pytest.mark.slow),
     ],
 )
 def test_marks_and_queue_are_the_packet_simulators(aqm: QueueDiscipline, tmp_path: Path) -> None:

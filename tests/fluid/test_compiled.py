@@ -15,6 +15,8 @@ LINKS = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_the_loop_has_no_scatter(both_ways: bool) -> None:
     """Flows of one link and of two, and ACKs that wait in the queues of the opposite data."""

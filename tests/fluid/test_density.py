@@ -155,6 +155,8 @@ def masses_late(solved: Solved) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield kind.mesh.windows.centres, (part.growing + part.recovering)[-133:].mean(axis=0)[0]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_no_flow_is_lost(solved) -> None:
     assert all(isinstance(kind, Density) for kind in solved.field.populations)
     for part in solved.state.classes:
@@ -229,8 +231,9 @@ def test_its_derivative_is_that_of_central_differences(network) -> None:
 
 
 @pytest.mark.optimised
+@pytest.mark.slow
 @pytest.mark.parametrize("fast", [True, False])
-@pytest.mark.parametrize("beta", [0.7, pytest.param(0.8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("beta", [0.7, 0.8])
 def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     """The stationary distribution has the mean window of the process drawn, flow by flow."""
     law, rtt, prob, width = Cubic(beta=beta, fast_convergence=fast, friendly=False), 0.1, 1e-4, 0.05

@@ -36,7 +36,13 @@ def gained(run: Any, name: str) -> Any:
 
 @pytest.mark.parametrize(
     "simulate",
-    [simulate_fluid, pytest.param(simulate_density, marks=pytest.mark.slow), simulate_packets],
+    [
+        simulate_fluid,
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in (simulate_density, simulate_packets)
+        ),
+    ],
 )
 def test_where_nothing_is_lost_nothing_times_out(simulate: Any) -> None:
     """RFC 3168, section 6.1.2: a mark halves the window, and nothing is retransmitted."""
@@ -72,6 +78,8 @@ def test_marks_from_one_queue_length_on() -> None:
         np.testing.assert_allclose(metric(fluid), metric(packets), rtol=0.1)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_flows_without_ecn_time_out_next_to_flows_with_it() -> None:
     flows = {
         name: Flows(10, Reno(), base_rtt=0.02, ecn=capable)

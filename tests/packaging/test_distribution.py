@@ -43,6 +43,8 @@ def dist(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_wheel_holds_the_package_its_models_and_notebooks_and_nothing_else(dist):
     with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel:
         names = wheel.namelist()

@@ -52,6 +52,8 @@ def test_sources_that_are_nearly_idle_send_nearly_nothing() -> None:
     assert sent["heavy"] <= 3
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_no_link_is_used_above_its_capacity() -> None:
     """Any speed, overloaded: every packet's transmission time is rounded to the clock's ticks.
 

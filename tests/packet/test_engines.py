@@ -219,6 +219,8 @@ def test_linux_hosts_alone_need_no_other_recovery() -> None:
     assert runs[0].flow_samples[-1]["retransmitted"].sum() > 10
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_kernels_do_not_share_the_names_of_their_functions() -> None:
     """One may come from the cache, compiled where the other was not: the linker must not mix."""
     link, names = Link(1000.0, 20), []

@@ -126,6 +126,8 @@ def test_nobody_sends_beyond_what_the_receiver_allows(recovery: str) -> None:
     assert 300 < max(ends) <= 400
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_smaller_rings_are_freed_before_larger_ones_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

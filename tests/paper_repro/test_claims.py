@@ -157,6 +157,8 @@ def jobs_of_two_engines():
     }
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_results_are_in_the_order_of_the_seeds_for_any_number_of_workers():
     experiment = Experiment("figure1", "", lambda results: Evidence(), jobs=jobs_of_two_engines)
     calls = []

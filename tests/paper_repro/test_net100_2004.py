@@ -70,6 +70,8 @@ def test_the_coarse_clock_reads_both_times_in_ticks(monkeypatch, selective):
     assert read == [80e9]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_coarse_clock_sees_no_short_queue():
     """A queue below 10 ms is not there for it: the RTT rises to 80 ms; 8 packets are 4 ms."""
     fine, coarse = (

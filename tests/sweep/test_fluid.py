@@ -107,6 +107,8 @@ def test_longer_steps_once_queues_have_formed_change_little(tmp_path):
         np.testing.assert_allclose(numbers[False][name], numbers[True][name], rtol=item)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_without_queues_steps_stay_short(tmp_path):
     """Vegas beside a Reno flow that sends little keeps a few packets in the queue: its round trips
     stay short.

@@ -39,6 +39,8 @@ def test_a_sweep_says_what_to_install(tmp_path, hidden, library):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_nothing_else_needs_the_extra(tmp_path):
     """The main commands are imported and the planes of `explore` are described."""
     then = """

@@ -77,6 +77,8 @@ def test_rules_are_measured_on_packets(office_explanation):
     assert measured.ratio == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_what_is_known_is_not_measured_again(office_explanation):
     """The model had the defaults, and of the recommendation everything is known."""
     result = recommended(office(), LAW)

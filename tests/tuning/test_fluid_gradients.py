@@ -50,6 +50,8 @@ def test_red_cannot_be_tuned_where_there_is_none():
         tuned_parameters(tail, {"vegas": 2.0}, tune_queue=True)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_outputs_are_those_of_a_simulation(fluid):
     """The same network simulated separately with the same steps, and measured by `metrics`."""
     result, _ = fluid.at(np.log(VALUES))

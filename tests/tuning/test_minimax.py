@@ -180,12 +180,16 @@ def test_steps_and_lags_serve_all_networks():
     np.testing.assert_array_equal(longest, [grid.longest_lag for grid in grids])
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_slopes_are_those_of_central_differences(fluids):
     x, width = math.log(4.0), 1e-4
     above, below = fluids.at(x + width).distances, fluids.at(x - width).distances
     np.testing.assert_allclose(fluids.at(x).slopes, (above - below) / (2 * width), rtol=1e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
     """Every network at every alpha of a grid by a separate run; the least worst case of them."""
     result = search_minimax(fluids, 3.0, 0.5, 300.0)

@@ -39,6 +39,8 @@ def test_points_are_where_the_fluid_model_is():
         assert point.drop_prob == pytest.approx(lost, rel=0.4)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_several_links_add_up():
     """The link at the end has more than enough capacity, and a Vegas flow from elsewhere."""
     links = {"a": LINK, "b": LINK, "end": vf.Link(5e3, 50)}

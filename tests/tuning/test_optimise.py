@@ -69,6 +69,8 @@ def test_a_constraint_has_priority_over_the_ratio(fair, searched_model):
     )
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_limit_that_is_kept_anyhow_changes_nothing(fair):
     result = recommend(
         office(), constraints=Constraints(queueing_delay=0.2, utilisation=0.5), **TRIAL

@@ -69,6 +69,8 @@ def test_each_class_has_its_share_on_fresh_runs(offices):
         assert np.mean(logs) == pytest.approx(0.0, abs=0.1), name
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_far_class_holds_more(offices):
     """Reno's flows in between lose as often as it takes for their RTT; a far flow needs as much of
     the queue as a near one for the same rate, and makes up for more time lost after a loss.

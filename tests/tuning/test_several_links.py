@@ -55,6 +55,8 @@ def test_what_a_class_crosses():
     assert PARKING_LOT.fair_share() == 80.0
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_summary_is_of_the_path_of_the_tuned_class():
     """Against `metrics`, link by link."""
     run = simulate_packets(PARKING_LOT, seed=1, **TIMES)

@@ -96,7 +96,10 @@ def by_hand(goal: float, **changes: float) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("goal", [0.3, 1.0, 1.3])
+@pytest.mark.parametrize(
+    "goal",
+    [pytest.param(0.3, marks=pytest.mark.slow), 1.0, pytest.param(1.3, marks=pytest.mark.slow)],
+)
 def test_terms_are_those_of_an_account_by_hand(goal):
     result, hand = office_theory(goal), by_hand(goal)
     part = START["min_thresh"] / START["flows"] * goal / (1 + goal)
@@ -195,6 +198,8 @@ def test_sensitivities_are_differences_of_the_account_by_hand(name, goal):
     assert office_theory(goal).elasticities[name] == pytest.approx(slope, abs=1e-5)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_sensitivities_are_differences_of_the_fair_alpha():
     """All numbers move at once, each by its own part of a step."""
     parts = {"capacity": 0.3, "base_rtt": -1.0, "min_thresh": 0.5, "max_thresh": 0.8}

@@ -94,6 +94,8 @@ def test_a_setting_with_which_nothing_arrives_is_the_worst_and_the_search_goes_o
     assert evaluator.packets_if_any(given) is not None
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_what_does_not_matter_is_left_alone() -> None:
     """A queue of 50 packets never reaches a threshold of 60 or more."""
     given = network(vf.StepMarking(80), 50, reno=reno(ecn=True))

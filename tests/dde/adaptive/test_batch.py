@@ -59,6 +59,8 @@ def agree(found, expected):
         np.testing.assert_array_equal(found.stats[name], expected.stats[name])
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_instances_are_different(one_by_one):
     """Their steps and events differ, so that the tests below are meaningful."""
     assert len(set(one_by_one.stats["num_accepted_steps"].tolist())) > 4
@@ -85,6 +87,8 @@ def test_chunks_are_compiled_once(caplog):
     assert "Compiling" not in caplog.text
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_one_time_for_all():
     """As many times as instances, or one of each; the instances are chosen by default."""
     same = in_batch(0.0, 2.0, **DENSE)

@@ -122,6 +122,8 @@ def test_breaks_are_stepped_on_to_the_order_that_matters():
     assert float(ys[-1, 0]) == pytest.approx(known, abs=1e-8)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_jump_at_the_start_does_not_spoil_the_solution():
     """Before 0 the state was 3, at 0 it is 1: y' = -y(t - 1) is 1 - 3 t until 1."""
     _, ys = stepped(FAMILY, JUMPING, TSIT5, rtol=1e-6, ts=[0.0, 0.5, 1.0, 1.5, 2.0])

@@ -49,6 +49,8 @@ def full_window(t, y, history, args):
     return -history.integral(t - 1.0, t)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_window_that_grows_until_it_is_full():
     """Written with a past of 0, so that the window always has its full width."""
     found = solved(full_window, diffrax.Bosh3(), 1e-7, initial_history=lambda s, args: jnp.zeros(1))

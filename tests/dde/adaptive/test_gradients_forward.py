@@ -81,6 +81,8 @@ def powers(t, lag, rate):
     return np.array(terms), np.array(by_lag)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_start_rate_and_lag():
     """By a start that is also the past, by a factor, and by the lag that moves the breaks."""
     numbers, ts = Numbers(start=1.5, rate=1.1, lag=0.8), [0.5, 1.0, 1.7, 2.9, 3.9]

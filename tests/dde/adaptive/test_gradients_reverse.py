@@ -72,6 +72,8 @@ def gradient(t1, **numbers):
     return gradients(t1, 0.0, **numbers)[0]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_exponential_by_its_rate():
     """Y = exp(r t) solves y' = r exp(r) y(t - 1), past included."""
     r = 0.3
@@ -219,7 +221,8 @@ def test_without_the_history_term_it_is_wrong(forward, monkeypatch):
     assert np.abs(reverse / forward - 1).max() > 0.1
 
 
-@pytest.mark.parametrize("step", [1.0, pytest.param(0.5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [1.0, 0.5])
 def test_steps_as_long_as_the_lag(step):
     """Each step ends where the lag passes the step's own start, a breaking point.
 

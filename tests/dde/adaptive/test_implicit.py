@@ -76,9 +76,7 @@ def following(solver):
     return run
 
 
-@pytest.mark.parametrize(
-    "solver", [*(pytest.param(each, marks=SLOW) for each in KVAERNO[:2]), KVAERNO[2]], ids=name
-)
+@pytest.mark.parametrize("solver", [pytest.param(each, marks=SLOW) for each in KVAERNO], ids=name)
 def test_errors_follow_the_tolerance(solver):
     """With lags far shorter than the steps, about as long, and longer; stiff and not."""
     for k, lag, rtol in (

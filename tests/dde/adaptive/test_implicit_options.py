@@ -74,6 +74,8 @@ def test_bound_and_event():
     assert len(reached) < 100
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_reset_and_guard():
     """A stiff y follows x, which grows at rate 1, from t = 2 on falls by half, then at rate 2.
 
@@ -118,6 +120,8 @@ def test_single_precision():
     assert float(solution.ys[-1, 0]) == pytest.approx(2 * (1 - 2.0**-4), abs=3e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_newton_failure_is_an_outcome():
     """In a step of 2 from 0 by implicit Euler, y = 2 (y^2 + 1) has no real solution."""
     solution = dde.solve(

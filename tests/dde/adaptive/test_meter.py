@@ -7,6 +7,7 @@ import re
 import diffrax
 import jax
 import jax.numpy as jnp
+import pytest
 
 from vegasfluid import dde
 
@@ -16,6 +17,8 @@ def shares(text):
     return [float(value) for value in re.findall(r"([\d.]+)%", text)]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_meter_of_a_batch_rises_to_the_end(capfd):
     solution = dde.solve_batch(
         lambda t, y, history, rate: -rate * history(t - 1.0), diffrax.Bosh3(),

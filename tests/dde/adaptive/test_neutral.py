@@ -22,7 +22,7 @@ SLOW = pytest.mark.slow
     [
         pytest.param(neutral_systems.CONSTANT_LAG, diffrax.Tsit5(), marks=SLOW),
         pytest.param(neutral_systems.CONSTANT_LAG, diffrax.Kvaerno5(), marks=SLOW),
-        (neutral_systems.ACCUMULATING, diffrax.Tsit5()),
+        pytest.param(neutral_systems.ACCUMULATING, diffrax.Tsit5(), marks=SLOW),
     ],
     ids=lambda value: value.name if isinstance(value, System) else type(value).__name__,
 )

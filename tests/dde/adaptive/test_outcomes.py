@@ -228,6 +228,8 @@ def test_too_few_steps():
     assert 0 < float(found.time) < 6
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_failure_within_jit():
     """There the exception is JAX's or equinox's, with the same meaning; a good solve passes."""
 

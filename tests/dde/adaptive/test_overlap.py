@@ -39,6 +39,7 @@ def by_lag():
     return {rtol: run(jnp.asarray(rtol)) for rtol in (1e-4, 1e-6, 1e-8, 1e-10)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8, 1e-10])
 def test_lags_shorter_than_the_step(by_lag, rtol):
     solution = by_lag[rtol]
@@ -47,6 +48,8 @@ def test_lags_shorter_than_the_step(by_lag, rtol):
     np.testing.assert_allclose(solution.ys[..., 0], known, rtol=0, atol=20 * rtol)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_short_lags_do_not_shorten_the_steps(by_lag):
     """As many steps as the ordinary equation y' = -y, give or take the jumps of derivatives."""
     plain = dde.solve(
@@ -66,7 +69,7 @@ def test_lag_of_nothing_is_the_ordinary_equation(by_lag):
 
 @pytest.mark.parametrize(
     "system",
-    [PANTOGRAPH, DDETST_B1, pytest.param(DDETST_D1, marks=pytest.mark.slow)],
+    [DDETST_B1, *(pytest.param(each, marks=pytest.mark.slow) for each in (PANTOGRAPH, DDETST_D1))],
     ids=lambda s: s.name,
 )
 def test_lag_that_vanishes(system):

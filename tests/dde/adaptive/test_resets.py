@@ -190,6 +190,8 @@ def test_the_time_of_an_event_is_differentiable():
     np.testing.assert_allclose([forward, reverse], 1 / math.sqrt(16.0), rtol=1e-8)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_jumps_at_given_times():
     """Steps end at each jump, so that a short pulse is not missed, and a reader reads it late."""
     jumps = jnp.array([1.0, 1.001, 2.5])
