@@ -21,6 +21,8 @@ over the others with other start times.
   `pi2.median` is the median of the absolute differences.
 - `tuned.NAME`: how much worse a recommendation without Vegas is than the best of all settings on
   packets (`benchmarks.queue_tuning`), relative; `tuned.within5` counts those within 5 %.
+- `delay_ms.NAME`: mean queueing delay of CoDel and FQ-CoDel, whose target is 5 ms, with 1, 10 and 50
+  Reno flows (`benchmarks.codel_delays`).
 - `dctcp.NAME`: the sawtooth of DCTCP on step marking (`benchmarks.dctcp_sawtooth`): largest queue
   and amplitude, packets, and the fraction of marked packets, as published, in packets and in the
   fluid; `worst` are relative differences, for amplitude and fraction those of two flows, which are
@@ -42,6 +44,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.codel_delays import add_delays
 from benchmarks.dctcp_sawtooth import add_sawteeth
 from benchmarks.harness import Figures, run
 from benchmarks.linux import Measured, measured
@@ -223,6 +226,7 @@ def measure(full: bool) -> Figures:
         figures.add(f"pi2.{name}", difference)
     add_sawteeth(figures)
     add_cases(figures)
+    add_delays(figures)
     add_ns3(figures)
     return figures
 

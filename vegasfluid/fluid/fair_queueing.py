@@ -16,7 +16,7 @@ Sources:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,10 +26,15 @@ from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.shapes import PerHop, PerQueue, Scalar
 from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["Service", "buffers", "equal_shares", "queue_limits", "service"]
+__all__ = ["Service", "equal_shares", "service", "shared_overflow", "shared_overflow_in_step"]
 
 LEAST_SLOPE = 1e-9
 """Smallest slope of the served work by the share, where no flow could use a larger share."""
+LEAST_WORK = 1e-9
+"""Least work, data packets or data packets/s, by which an excess is divided."""
+LONG = 0.8
+"""Length of a queue, relative to the longest one, above which a full buffer drops its packets
+(chosen: queues that are cut by half when they are the longest differ by a factor of up to 2)."""
 PART_OF_DELAY = 1 / 8
 """Waiting time, relative to the shortest delay, from which on a flow counts as waiting all the time
 (chosen: short, but not so short that a queue that empties limits the solver's step)."""
@@ -122,50 +127,77 @@ def fair_share(sent: PerHop, waiting: PerHop, flows: PerHop, capacity: Scalar) -
     return share
 
 
-def buffers(waiting: PerQueue, parameters: FluidParameters, structure: FluidStructure) -> PerQueue:
-    """Packets that each queue can hold: the buffer, or at most the limit of a single flow's queue.
+def shared_overflow(
+    arriving: PerHop, waiting: PerQueue, parameters: FluidParameters, structure: FluidStructure
+) -> PerQueue:
+    """Fraction of the arrivals at each queue that a full buffer, shared by all, drops; 0 to 1.
 
-    Where the queues of single flows share a buffer, the longest ones can grow by what is left of
-    it, and others as far as these: a full buffer drops packets of the longest queue.
+    The longest queues lose what all arrivals exceed the capacity by, so that together they grow no
+    more; others only if that is more than what arrives there. Queues count as the longest from 0.8
+    of the longest one's packets on, half from 0.9 on.
 
     Args:
+        arriving: packets/s of a flow at each hop.
         waiting: number of packets in each queue.
         parameters: parameters of the equations.
         structure: static structure of the equations.
     """
-    if not any(structure.own_queues):
-        return parameters.queues.buffer
-    limits: list[Any] = list(jnp.asarray(parameters.queues.buffer))
+    dropped = list(jnp.zeros(structure.queue_count))
     for hops in own_hops(structure):
         at = structure.hop_queues[hops]
         flows = parameters.groups.count[structure.hop_groups[hops]]
+        most = smooth.maximum(jnp.max(waiting[at]), 1.0)
+        longest = smooth.step(waiting[at] - LONG * most, (1 - LONG) * most)
+        work = flows * arriving[hops] * parameters.relative_size[hops]
+        excess = smooth.positive_part(jnp.sum(work) - parameters.queues.capacity[at[0]])
         left = parameters.queues.buffer[at[0]] - jnp.sum(flows * waiting[at])
-        room = jnp.max(waiting[at]) + smooth.positive_part(left) / jnp.sum(flows)
-        for number in at:
-            limits[number] = smooth.minimum(parameters.queues.flow_limit[number], room)
-    return jnp.stack(limits)
+        full = smooth.step(1 - left, 1.0)
+        fractions = full * parts_of(excess, work, longest)
+        for number, fraction in zip(at, fractions, strict=True):
+            dropped[number] = fraction
+    return jnp.stack(dropped)
 
 
-def queue_limits(
-    queue: PerQueue, parameters: FluidParameters, structure: FluidStructure
-) -> PerQueue:
-    """Length, packets, to which each queue is cut where together they exceed the buffer.
+def shared_overflow_in_step(
+    added: PerHop, queue: PerQueue, parameters: FluidParameters, structure: FluidStructure
+) -> PerHop:
+    """Packets of a flow at each hop that a step put into its queue beyond the shared buffer.
 
-    It is the same for all queues of a link: the longest ones are cut. A queue of its own flow is at
-    most `flow_limit` long, that of a link at most the buffer.
+    At most what the step put there and still waits.
 
     Args:
-        queue: work waiting in each queue, data packets.
+        added: packets of a flow that the step admitted at each hop, at least 0.
+        queue: work in each queue after the step, data packets, at most its own limit.
         parameters: parameters of the equations.
         structure: static structure of the equations.
     """
-    if not any(structure.own_queues):
-        return parameters.queues.buffer
-    limits = list(jnp.asarray(parameters.queues.flow_limit))
+    lost = list(jnp.zeros_like(added))
     for hops in own_hops(structure):
         at = structure.hop_queues[hops]
         flows = parameters.groups.count[structure.hop_groups[hops]]
-        level = fair_share(queue[at], jnp.zeros(len(at)), flows, parameters.queues.buffer[at[0]])
-        for number in at:
-            limits[number] = smooth.minimum(limits[number], level)
-    return jnp.stack(limits)
+        buffer = parameters.queues.buffer[at[0]]
+        level = fair_share(queue[at], jnp.zeros(len(at)), flows, buffer)
+        longest = jnp.where(queue[at] >= level, 1.0, 0.0)
+        there = smooth.minimum(parameters.relative_size[hops] * added[hops], queue[at])
+        excess = smooth.positive_part(jnp.sum(flows * queue[at]) - buffer)
+        fractions = parts_of(excess, flows * there, longest)
+        for number, packets in zip(hops, fractions * there, strict=True):
+            lost[number] = packets / parameters.relative_size[number]
+    return jnp.stack(lost)
+
+
+def parts_of(excess: Scalar, work: PerHop, longest: PerHop) -> PerHop:
+    """Fraction of the work at each hop that is dropped so that `excess` is, all together.
+
+    It is that of the longest queues, and of the others only what these do not have.
+
+    Args:
+        excess: data packets, or data packets/s.
+        work: of all flows at each hop, in the same unit.
+        longest: whether the queue is one of the longest, 0 to 1.
+    """
+    own, others = jnp.sum(work * longest), jnp.sum(work * (1 - longest))
+    first = smooth.minimum(excess / smooth.maximum(own, LEAST_WORK), 1.0)
+    left = smooth.positive_part(excess - own)
+    second = smooth.minimum(left / smooth.maximum(others, LEAST_WORK), 1.0)
+    return longest * first + (1 - longest) * second

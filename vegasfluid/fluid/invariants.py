@@ -98,10 +98,16 @@ def not_finite(run: Recording, flows: list[str], links: list[str]) -> Iterator[V
 
 
 def outside_domain(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
-    """Violations by windows below a packet, and by queues below 0 or above the buffer."""
+    """Violations by windows below a packet, and by queues below 0 or above the buffer.
+
+    Where each flow has a queue, they may exceed the buffer by a packet for each flow.
+    """
     small = run.flows["cwnd"] < 1 - ROUNDING
     yield from first_times(run, small, flows, "the window is below a packet")
-    buffers = [float(link.buffer) for link in run.network.links.values()]
+    buffers = [
+        float(link.buffer) + (run.network.flow_count(name) if link.aqm.flow_queues else 0)
+        for name, link in run.network.links.items()
+    ]
     largest = np.resize(buffers, len(links)) * (1 + ROUNDING)
     for name, meaning in (("backlog", "the queue"), ("avg_queue", "the average queue")):
         values = run.links[name]

@@ -29,7 +29,7 @@ from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueState
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.fluid.delayed import DelayedState
-from vegasfluid.fluid.fair_queueing import buffers, queue_limits
+from vegasfluid.fluid.fair_queueing import shared_overflow, shared_overflow_in_step
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue, Scalar
 from vegasfluid.fluid.state import State
@@ -37,7 +37,7 @@ from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Drops", "ack_clocked", "arrivals", "buffer_in_packets", "drop_probabilities"]
 __all__ += ["drop_tail_loss_bias", "mean_packet_size", "overflow_in_step", "queue_derivative"]
-__all__ += ["queued_packet_size", "service_rates"]
+__all__ += ["queued_packet_size", "service_rates", "without_overflow"]
 
 LEAST_RATE = 1e-9
 """Added to arrival rates, packets/s, to avoid 0/0 where nothing arrives."""
@@ -258,13 +258,15 @@ def drop_probabilities(
     """
     total = sum_by_queue(flows_per_hop(parameters, structure) * arriving, structure)
     length = [state.queue if aqm.counts_bytes else waiting for aqm in parameters.aqm]
-    buffer = buffers(waiting, parameters, structure)
     queues = tuple(
-        QueueState(length[q][q], aqm_state, total[q], service[q], buffer[q])
+        QueueState(length[q][q], aqm_state, total[q], service[q], parameters.queues.flow_limit[q])
         for q, aqm_state in enumerate(state.aqm_states)
     )
     pairs = list(zip(parameters.aqm, queues, strict=True))
     overflow = jnp.stack([overflow_prob(draining_if_overfull(queue)) for queue in queues])
+    if any(structure.own_queues):
+        shared = shared_overflow(arriving, waiting, parameters, structure)
+        overflow = smooth.maximum(overflow, shared)
     early = jnp.stack([aqm.drop_prob(queue) for aqm, queue in pairs])
     forced = jnp.stack([aqm.forced_prob(queue) for aqm, queue in pairs])
     at = structure.hop_queues
@@ -323,9 +325,32 @@ def overflow_in_step(
     added = after.admitted - before.admitted
     flows = flows_per_hop(parameters, structure)
     admitted = sum_by_queue(flows * parameters.relative_size * added, structure)
-    excess = smooth.positive_part(after.queue - queue_limits(after.queue, parameters, structure))
+    excess = smooth.positive_part(after.queue - parameters.queues.flow_limit)
     fraction = excess / smooth.maximum(admitted, LEAST_RATE)
-    return added * fraction[structure.hop_queues]
+    lost = added * fraction[structure.hop_queues]
+    if not any(structure.own_queues):
+        return lost
+    queue = smooth.minimum(after.queue, parameters.queues.flow_limit)
+    return lost + shared_overflow_in_step(added - lost, queue, parameters, structure)
+
+
+def without_overflow(
+    queue: PerQueue, lost: PerHop, parameters: FluidParameters, structure: FluidStructure
+) -> PerQueue:
+    """Work in each queue without the packets that a step put there beyond the buffer, data packets.
+
+    Only for queues of single flows; the others are clipped to the buffer, which is the same.
+
+    Args:
+        queue: work in each queue after the step, data packets.
+        lost: packets of a flow at each hop that exceed the buffer.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
+    """
+    if not any(structure.own_queues):
+        return queue
+    own = jnp.where(structure.in_own_queue, lost * parameters.relative_size, 0.0)
+    return queue - sum_by_queue(own, structure)
 
 
 def queue_derivative(

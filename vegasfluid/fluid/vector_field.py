@@ -26,7 +26,6 @@ import numpy as np
 from vegasfluid import smooth
 from vegasfluid.fluid import queues
 from vegasfluid.fluid.delayed import DelayedState, StateHistory, history_size
-from vegasfluid.fluid.fair_queueing import queue_limits
 from vegasfluid.fluid.layout import Layout
 from vegasfluid.fluid.observables import (
     Observables,
@@ -140,6 +139,7 @@ class VectorField(NamedTuple):
             dropped=state.dropped + lost,
             signalled=state.signalled + lost,
             admitted=state.admitted - lost,
+            queue=queues.without_overflow(state.queue, lost, self.parameters, self.structure),
         )
         return self.layout.pack(self.clip(state))
 
@@ -150,7 +150,7 @@ class VectorField(NamedTuple):
         clipped: their derivatives are never negative.
         """
         largest, buffers = self.parameters.groups.max_window, self.parameters.queues.buffer
-        longest = queue_limits(state.queue, self.parameters, self.structure)
+        longest = self.parameters.queues.flow_limit
         disciplines = zip(self.parameters.aqm, state.aqm_states, buffers, strict=True)
         return state._replace(
             queue=smooth.clip(state.queue, 0.0, longest),

@@ -8,6 +8,9 @@ each queue on its path (a *hop*), and has one entry in the schedule: the earlies
 head of its rings, or a timer of its sender or receiver. Before an ACK is processed, the timers of
 that sender that are due earlier are run.
 
+A link that has a queue for each flow does not know its next packet in advance (`flow_queues`):
+there the end of a transmission is an event, too, and the link has an entry in the schedule.
+
 Everything here is plain scalar Python, which `jit` compiles.
 """
 
