@@ -21,8 +21,8 @@ over the others with other start times.
   `pi2.median` is the median of the absolute differences.
 - `tuned.NAME`: how much worse a recommendation without Vegas is than the best of all settings on
   packets (`benchmarks.queue_tuning`), relative; `tuned.within5` counts those within 5 %.
-- `delay_ms.NAME`: mean queueing delay of CoDel and FQ-CoDel, whose target is 5 ms, with 1, 10 and 50
-  Reno flows (`benchmarks.codel_delays`).
+- `delay_ms.NAME`: mean queueing delay of CoDel and FQ-CoDel, whose target is 5 ms, with 1, 10 and
+  50 Reno flows (`benchmarks.codel_delays`).
 - `dctcp.NAME`: the sawtooth of DCTCP on step marking (`benchmarks.dctcp_sawtooth`): largest queue
   and amplitude, packets, and the fraction of marked packets, as published, in packets and in the
   fluid; `worst` are relative differences, for amplitude and fraction those of two flows, which are
