@@ -152,7 +152,7 @@ def likely_reason(network: Network, packets: RunMeans) -> str:
 
     flows = min(network.flow_count(name) for name in network.links)
     small = [name for name, window in packets.windows.items() if window < FEW_PACKETS]
-    tails = [name for name, link in network.links.items() if not link.aqm.drops_by_chance]
+    tails = [name for name, link in network.links.items() if link.aqm.shares_full_buffer]
     synchronised = tails and not any(map(network.send_overhead, network.flows))
     if synchronised:
         return (

@@ -229,8 +229,8 @@ QUEUE_SYMBOLS = (
     "arriving packet is dropped or marked before the buffer is full, $q$ the queue, $B$ the buffer "
     "(packets), $C$ the capacity, $y$ the arrival rate (packets/s), $v$ the average queue "
     "(packets), $P$ a probability that a discipline adjusts, $r_C$ CoDel's rate of drops "
-    "relative to the capacity and $T$ its timer (intervals). Where each flow has a queue, these are "
-    "of a flow: $C$ its share of the capacity. Equations that do not change from one "
+    "relative to the capacity and $T$ its timer (intervals). Where each flow has a queue, these "
+    "are of a flow: $C$ its share of the capacity. Equations that do not change from one "
     "regime to the next are not repeated."
 )
 """Introduction to the equations of a queue discipline."""

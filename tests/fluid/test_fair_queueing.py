@@ -26,6 +26,7 @@ from vegasfluid import (
     simulate_packets,
 )
 from vegasfluid.analysis import equilibrium
+from vegasfluid.analysis.applicable_formulas import drop_tail_formulas
 from vegasfluid.errors import Unsupported
 from vegasfluid.fluid.fair_queueing import fair_share
 
@@ -167,3 +168,16 @@ def test_more_flows_have_smaller_shares() -> None:
         rates.append(metrics.goodput(data).values[1])
     assert all(later < sooner for sooner, later in pairwise(rates))
     assert rates == pytest.approx([CAPACITY / 3, CAPACITY / 5, CAPACITY / 9], rel=0.01)
+
+
+def test_what_is_said_of_drop_tail_is_not_said_of_queues_of_flows() -> None:
+    """No order of single packets decides who loses there, and its closed forms do not hold."""
+    assert not Fq().shares_full_buffer
+    assert DropTail().shares_full_buffer
+    classes = {
+        "reno": Flows(1, Reno(), base_rtt=0.03),
+        "vegas": Flows(1, Vegas(alpha=4, beta=4), base_rtt=0.03),
+    }
+    own, common = (Network(Link(CAPACITY, 50, aqm), classes) for aqm in (Fq(), DropTail()))
+    assert drop_tail_formulas(common)
+    assert not drop_tail_formulas(own)

@@ -95,7 +95,7 @@ def drop_tail_formulas(network: Network) -> list[ApplicableFormula]:
         the queue after a halving (packets), Vegas's share of the link (a fraction) and the fair
         backlogs (packets). Empty for any other network.
     """
-    if len(network.links) != 1 or network.link.aqm.drops_by_chance:
+    if len(network.links) != 1 or not network.link.aqm.shares_full_buffer:
         return []
     laws = {name: flows.law for name, flows in network.flows.items() if flows.count == 1}
     vegas = {name: law for name, law in laws.items() if isinstance(law, Vegas)}

@@ -202,7 +202,7 @@ def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
     if few < FEW_FLOWS:
         yield f"theory has only mean windows, but with {few} flows every loss matters"
     for name, link in network.links.items():
-        if not link.aqm.drops_by_chance:
+        if link.aqm.shares_full_buffer:
             yield (
                 f"at the full buffer of {name} a few flows lose at a time, but theory spreads the "
                 "losses evenly"

@@ -137,6 +137,14 @@ class QueueDiscipline(Value):
         return None
 
     @property
+    def shares_full_buffer(self) -> bool:
+        """Whether only a full buffer that all flows share drops packets, as at drop-tail.
+
+        Then the order of single packets decides which flow loses.
+        """
+        return not self.drops_by_chance and self.flow_queues is None
+
+    @property
     def average_weight(self) -> Real:
         """Weight of one arriving packet's sample in the moving average of the queue, 0 to 1.
 

@@ -142,7 +142,7 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
                 f"{name}: only {flows} flows; with fewer than {FEW_FLOWS}, single losses matter, "
                 "but the model has only averages."
             )
-        if not link.aqm.drops_by_chance:
+        if link.aqm.shares_full_buffer:
             if lost[number] > NOTICEABLE * admitted[number]:
                 yield from uneven_losses(run, late, name)
             continue

@@ -195,6 +195,6 @@ def drop_tail_backlog(network: Network, tuned: str) -> float | None:
     if not (pair and reno) or network.two_way or len(network.links) > 1:
         return None
     link = network.link
-    if link.aqm.drops_by_chance:
+    if not link.aqm.shares_full_buffer:
         return None
     return fair_backlog(float(link.buffer), float(link.capacity), network.mean_base_rtt(tuned))
