@@ -57,6 +57,14 @@ def test_shares_are_those_of_progressive_filling() -> None:
         assert float(share) == pytest.approx(filled(list(demands), list(flows), 1e3), rel=1e-9)
 
 
+def test_a_few_steps_do_for_many_kinds_of_flows() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        flows, demands = rng.integers(1, 4, 100), rng.exponential(10.0, 100)
+        share = fair_share(jnp.asarray(demands), jnp.zeros(100), jnp.asarray(flows, float), 1e3)
+        assert float(share) == pytest.approx(filled(list(demands), list(flows), 1e3), rel=1e-6)
+
+
 def test_flows_with_packets_waiting_share_alike_whatever_they_send() -> None:
     work, waiting = jnp.array([1.0, 50.0, 900.0]), jnp.array([1.0, 0.0, 1.0])
     share = fair_share(work, waiting, jnp.array([2.0, 2.0, 1.0]), 1000.0)
