@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -28,6 +31,7 @@ from vegasfluid import (
 from vegasfluid.analysis import equilibrium
 from vegasfluid.analysis.applicable_formulas import drop_tail_formulas
 from vegasfluid.errors import Unsupported
+from vegasfluid.fluid import build
 from vegasfluid.fluid.fair_queueing import fair_share
 
 CAPACITY = 1000.0
@@ -166,6 +170,22 @@ def test_a_smaller_buffer_limits_the_longest_queues() -> None:
     fluid, packets = found
     assert fluid == pytest.approx(60, rel=0.05)
     assert packets == pytest.approx(fluid, rel=0.3)  # each cut halves a queue
+
+
+def test_a_limit_of_a_flow_is_differentiable() -> None:
+    """Each of two full queues holds as many packets as the limit."""
+    model = build(Network(Link(CAPACITY, 900, Fq(flow_limit=20)), {"udp": udp(2, 2000.0)}))
+
+    def queue(limit: Any) -> Any:
+        aqm = tuple(replace(each, flow_limit=limit) for each in model.parameters.aqm)
+        changed = replace(model, parameters=model.parameters._replace(aqm=aqm))
+        grid = model.time_grid(10.0)
+        state = model.vector_field.saved.unpack(changed.integrate(grid).ys[-1])
+        return 2 * state.queue[0]
+
+    value, slope = jax.jvp(queue, (20.0,), (1.0,))
+    assert float(value) == pytest.approx(40, rel=0.03)
+    assert float(slope) == pytest.approx(2, rel=0.03)
 
 
 def test_more_flows_have_smaller_shares() -> None:

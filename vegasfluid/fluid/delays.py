@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -86,7 +85,7 @@ def longest_delay(network: Network) -> float:
 def longest_wait(link: Link, flows: int) -> Number:
     """Waiting time in a full queue of a link, s; `flows` share it where each has its own queue."""
     served = link.aqm.flow_queues
-    if served is None or math.isinf(served.flow_limit):  # then the longest queues lose packets
+    if served is None or served.drops_longest:
         return link.buffer / link.capacity
     return flows * served.flow_limit / link.capacity
 

@@ -26,7 +26,8 @@ from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.shapes import PerHop, PerQueue, Scalar
 from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["Service", "equal_shares", "service", "shared_overflow", "shared_overflow_in_step"]
+__all__ = ["Service", "equal_shares", "queue_limits", "service", "shared_overflow"]
+__all__ += ["shared_overflow_in_step"]
 
 LEAST_SLOPE = 1e-9
 """Smallest slope of the served work by the share, where no flow could use a larger share."""
@@ -89,6 +90,17 @@ def service(
         for number, rate in zip(at, rates, strict=True):
             shares[number], served[number] = share, rate
     return Service(jnp.stack(shares), jnp.stack(served))
+
+
+def queue_limits(parameters: FluidParameters, structure: FluidStructure) -> PerQueue:
+    """Packets that each queue can hold: the link's buffer, or less in the queue of one flow."""
+    if not any(structure.own_queues):
+        return parameters.queues.buffer
+    limits = list(jnp.asarray(parameters.queues.buffer))
+    for number, aqm in enumerate(parameters.aqm):
+        if served := aqm.flow_queues:
+            limits[number] = smooth.minimum(limits[number], served.flow_limit)
+    return jnp.stack(limits)
 
 
 def own_hops(structure: FluidStructure) -> list[np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
@@ -26,7 +24,7 @@ from vegasfluid.fluid.flow_groups import group_flows, identity
 from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.fluid.shapes import Number, PerGroup, PerHop, PerQueue
 from vegasfluid.fluid.structure import FluidStructure, build_structure
-from vegasfluid.network import Flows, Link, Network
+from vegasfluid.network import Flows, Network
 from vegasfluid.traffic.base import NO_LIMIT, TrafficSource
 
 __all__ = ["FluidParameters", "GroupParameters", "QueueParameters", "all_floats", "as_floats"]
@@ -76,14 +74,12 @@ class QueueParameters(NamedTuple):
     Args:
         capacity: rate of the link, data packets/s.
         buffer: packets that the link can hold.
-        flow_limit: packets that the queue can hold; less where each flow has one.
         jitter: largest random delay after the queue, s.
         reorders: 1 where the jitter may change the order of packets, else 0.
     """
 
     capacity: PerQueue
     buffer: PerQueue
-    flow_limit: PerQueue
     jitter: PerQueue
     reorders: PerQueue
 
@@ -176,7 +172,6 @@ def build_parameters(
         queues=QueueParameters(
             capacity=stack([link.capacity for link in links]),
             buffer=stack([link.buffer for link in links]),
-            flow_limit=stack([own_limit(link) for link in links]),
             jitter=stack([link.jitter for link in links]),
             reorders=stack([float(link.jitter_reorders) for link in links]),
         ),
@@ -188,14 +183,6 @@ def build_parameters(
             *(delay_bounds or (shortest_delay(network), longest_delay(network)))
         ),
     ), structure
-
-
-def own_limit(link: Link) -> Number:
-    """Packets that a queue of the link can hold, where each flow has one: at most its buffer."""
-    served = link.aqm.flow_queues
-    if served is None or math.isinf(served.flow_limit):
-        return link.buffer
-    return smooth.minimum(served.flow_limit, link.buffer)
 
 
 def relative_sizes(

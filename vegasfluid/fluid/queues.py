@@ -29,7 +29,11 @@ from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueState
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.fluid.delayed import DelayedState
-from vegasfluid.fluid.fair_queueing import shared_overflow, shared_overflow_in_step
+from vegasfluid.fluid.fair_queueing import (
+    queue_limits,
+    shared_overflow,
+    shared_overflow_in_step,
+)
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue, Scalar
 from vegasfluid.fluid.state import State
@@ -258,8 +262,9 @@ def drop_probabilities(
     """
     total = sum_by_queue(flows_per_hop(parameters, structure) * arriving, structure)
     length = [state.queue if aqm.counts_bytes else waiting for aqm in parameters.aqm]
+    limits = queue_limits(parameters, structure)
     queues = tuple(
-        QueueState(length[q][q], aqm_state, total[q], service[q], parameters.queues.flow_limit[q])
+        QueueState(length[q][q], aqm_state, total[q], service[q], limits[q])
         for q, aqm_state in enumerate(state.aqm_states)
     )
     pairs = list(zip(parameters.aqm, queues, strict=True))
@@ -325,12 +330,13 @@ def overflow_in_step(
     added = after.admitted - before.admitted
     flows = flows_per_hop(parameters, structure)
     admitted = sum_by_queue(flows * parameters.relative_size * added, structure)
-    excess = smooth.positive_part(after.queue - parameters.queues.flow_limit)
+    limits = queue_limits(parameters, structure)
+    excess = smooth.positive_part(after.queue - limits)
     fraction = excess / smooth.maximum(admitted, LEAST_RATE)
     lost = added * fraction[structure.hop_queues]
     if not any(structure.own_queues):
         return lost
-    queue = smooth.minimum(after.queue, parameters.queues.flow_limit)
+    queue = smooth.minimum(after.queue, limits)
     return lost + shared_overflow_in_step(added - lost, queue, parameters, structure)
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from vegasfluid import smooth
 from vegasfluid.fluid import queues
 from vegasfluid.fluid.delayed import DelayedState, StateHistory, history_size
+from vegasfluid.fluid.fair_queueing import queue_limits
 from vegasfluid.fluid.layout import Layout
 from vegasfluid.fluid.observables import (
     Observables,
@@ -150,7 +151,7 @@ class VectorField(NamedTuple):
         clipped: their derivatives are never negative.
         """
         largest, buffers = self.parameters.groups.max_window, self.parameters.queues.buffer
-        longest = self.parameters.queues.flow_limit
+        longest = queue_limits(self.parameters, self.structure)
         disciplines = zip(self.parameters.aqm, state.aqm_states, buffers, strict=True)
         return state._replace(
             queue=smooth.clip(state.queue, 0.0, longest),
