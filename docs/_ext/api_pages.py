@@ -71,6 +71,7 @@ FURTHER = (
     "vegasfluid.analysis.simulation_checks.LimitCycle",
     "vegasfluid.analysis.simulation_checks.PacketRatio",
     "vegasfluid.aqm.codel.CoDelState",
+    "vegasfluid.aqm.codel.ControlledDelay",
     "vegasfluid.aqm.delay_control.DelayControl",
     "vegasfluid.aqm.delay_control.DelayControlState",
     "vegasfluid.aqm.delay_control.TargetDelay",
