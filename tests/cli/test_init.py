@@ -7,7 +7,7 @@ import io
 import pytest
 
 from tests.cli.commands import assert_invalid_input, document
-from vegasfluid import Cubic, DropTail, Pie, Red, Reno, Vegas, modelfile
+from vegasfluid import Cubic, DropTail, FqCoDel, Pie, Red, Reno, Vegas, modelfile
 
 
 @pytest.fixture
@@ -52,6 +52,11 @@ def test_answers_are_in_the_file(run_init):
     assert (network.flows["reno"].count, network.flows["vegas"].count) == (3, 2)
     assert network.flows["vegas"].law.dialect == "ns2"
     assert (model.duration, model.warmup) == (300, 100)
+
+
+def test_the_queue_of_a_home_router_is_an_answer(run_init):
+    model = run_init("10", "20", "100", "fq_codel", "", "")[3]
+    assert model.network.link.aqm == FqCoDel()
 
 
 @pytest.mark.parametrize("buffer", ["1", "2", "3"])
