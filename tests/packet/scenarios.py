@@ -228,7 +228,7 @@ def flow_queues() -> dict[str, Link]:
     """
     codel = FqCoDel(target=0.006, interval=0.03, ecn=True, quantum=1.5)
     return {
-        "a": link(codel, 40),
+        "a": link(codel, 12),
         "b": link(Fq(flow_limit=5, quantum=2, initial_quantum=3.5), 40, service=1600),
     }
 
