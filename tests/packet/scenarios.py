@@ -221,14 +221,14 @@ def everything() -> Network:
     return network(links, classes, EVENTS)
 
 
-def flow_queues() -> dict[str, Link]:
+def flow_queues(buffer: int) -> dict[str, Link]:
     """Links with a queue for each flow: one drops the longest, the other what finds its queue full.
 
-    Quanta are not whole numbers of packets, so that turns differ.
+    Quanta are not whole numbers of packets, so that turns differ. `buffer` is the first link's.
     """
     codel = FqCoDel(target=0.006, interval=0.03, ecn=True, quantum=1.5)
     return {
-        "a": link(codel, 12),
+        "a": link(codel, buffer),
         "b": link(Fq(flow_limit=5, quantum=2, initial_quantum=3.5), 40, service=1600),
     }
 
@@ -239,13 +239,13 @@ def in_turn() -> Network:
     some["brakmo"] = replace(some["brakmo"], ecn=False)
     pausing = replace(some["reno"], traffic=OnOff(0.1, 0.1, 400.0), count=2)
     classes = crossing(some, ("a",), ("a", "b"), ("b",))
-    return network(flow_queues(), classes | crossing({"pausing": pausing}, ("a", "b")))
+    return network(flow_queues(40), classes | crossing({"pausing": pausing}, ("a", "b")))
 
 
 def two_way_in_turn() -> Network:
     """ACKs have queues of their own; packets of the second link overtake each other."""
     both = with_opposite(flows({name: LAWS[name] for name in SOME}, delayed_ack=0.04))
-    links = flow_queues()
+    links = flow_queues(12)
     links["b"] = replace(links["b"], jitter=2000 * US, jitter_reorders=True)
     return network(links, crossing(both, ("a", "b"), ("a",), ("b",)))
 
