@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from vegasfluid import Cubic, DropTail, Flows, Fq, FqCoDel, Link, Network, Reno, Vegas, recommend
@@ -28,6 +30,13 @@ def network(vegas: Vegas, **links: Link) -> Network:
 def test_only_links_that_are_shared_count(links: dict[str, Link], own: bool) -> None:
     """Reno crosses the first link only."""
     assert has_own_queues(network(Vegas(), **links), "vegas") == own
+
+
+def test_one_common_queue_is_enough_to_divide() -> None:
+    links = {"a": Link(500.0, 200, Fq()), "b": Link(500.0, 200, DropTail())}
+    both = network(Vegas(), **links).flows["vegas"]
+    classes = {"reno": replace(both, law=Reno()), "vegas": both}
+    assert not has_own_queues(Network(links, classes), "vegas")
 
 
 def test_a_class_that_shares_no_link_has_nothing_to_divide() -> None:
