@@ -25,6 +25,7 @@ from vegasfluid import (
     simulate_packets,
 )
 from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.errors import InvalidInput
 
 CAPACITY = 1000.0
 """Packets/s."""
@@ -134,3 +135,18 @@ def test_both_directions_have_queues_of_flows() -> None:
     data = run(Fq(), both)
     assert metrics.utilisation(data).values == pytest.approx([1, 1], abs=0.03)
     assert np.diff(metrics.goodput(data).values) == pytest.approx(0, abs=15)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (Fq, "flow_limit", 0.5),
+        (Fq, "quantum", 1e-9),
+        (Fq, "initial_quantum", 0),
+        (FqCoDel, "quantum", 1e-9),
+    ],
+)
+def test_a_queue_that_could_send_nothing_is_refused(kind, name: str, value: float) -> None:
+    """A limit below one packet drops all; with a tiny quantum a link takes for ever to choose."""
+    with pytest.raises(InvalidInput, match=f"{name} must be at least"):
+        kind(**{name: value})

@@ -9,10 +9,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from annotated_types import Ge
 
 from vegasfluid import smooth
-from vegasfluid.quantities import Value
+from vegasfluid.quantities import Packets, Value
 
 __all__ = [
     "ADMIT",
@@ -22,6 +24,7 @@ __all__ = [
     "AdmissionRule",
     "Average",
     "FlowQueues",
+    "Quantum",
     "QueueDiscipline",
     "QueueState",
     "WithoutAverage",
@@ -29,6 +32,10 @@ __all__ = [
 
 Real = smooth.Real
 """A float, a NumPy or JAX array of any shape, or a SymPy expression."""
+
+Quantum = Annotated[Packets, Ge(0.01)]
+"""Packets that a queue of one flow may send in its turn; with fewer it would have to wait for more
+than a hundred turns to send one."""
 
 ADMIT, EARLY, FORCED, MARK = 0, 1, 2, 3
 """Decisions of an admission rule: admit a packet, drop it at random, drop it because the average

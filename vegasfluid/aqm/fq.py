@@ -16,14 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from annotated_types import Ge
+
 from vegasfluid.aqm.base import (
     ADMIT,
     AdmissionRule,
     FlowQueues,
+    Quantum,
     QueueState,
     WithoutAverage,
 )
-from vegasfluid.quantities import Packets, Positive
+from vegasfluid.quantities import Packets
 
 __all__ = ["Fq"]
 
@@ -53,11 +56,11 @@ class Fq(WithoutAverage):
         "Linux 6.1, net/sched/sch_fq.c",
     )
 
-    flow_limit: Annotated[Packets, Positive] = 100
+    flow_limit: Annotated[Packets, Ge(1)] = 100
     """Packets that the queue of one flow can hold."""
-    quantum: Annotated[Packets, Positive] = 2
+    quantum: Quantum = 2
     """Packets that a queue may send in its turn."""
-    initial_quantum: Annotated[Packets, Positive] = 10
+    initial_quantum: Quantum = 10
     """Packets that the queue of a new flow may send in its first turn."""
 
     @property

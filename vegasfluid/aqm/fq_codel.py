@@ -15,11 +15,10 @@ Sources:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from vegasfluid.aqm.base import FlowQueues
+from vegasfluid.aqm.base import FlowQueues, Quantum
 from vegasfluid.aqm.codel import ControlledDelay
-from vegasfluid.quantities import Packets, Positive
 
 __all__ = ["FqCoDel"]
 
@@ -38,7 +37,7 @@ class FqCoDel(ControlledDelay):
     name: ClassVar[str] = "fq_codel"
     sources: ClassVar[tuple[str, ...]] = ("RFC 8290", "Linux 6.1, net/sched/sch_fq_codel.c")
 
-    quantum: Annotated[Packets, Positive] = 1
+    quantum: Quantum = 1
     """Packets that a queue may send in its turn."""
 
     @property
