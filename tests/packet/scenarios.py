@@ -243,7 +243,7 @@ def in_turn() -> Network:
 
 
 def two_way_in_turn() -> Network:
-    """ACKs have queues of their own; packets of the second link overtake each other."""
+    """ACKs have their own queues; packets of the second link overtake each other."""
     both = with_opposite(flows({name: LAWS[name] for name in SOME}, delayed_ack=0.04))
     links = flow_queues(12)
     links["b"] = replace(links["b"], jitter=2000 * US, jitter_reorders=True)

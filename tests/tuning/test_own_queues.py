@@ -55,7 +55,7 @@ def test_a_large_alpha_becomes_the_usual_one() -> None:
     law = found.network.flows["vegas"].law
     assert (law.alpha, law.beta) == (1, 3)
     assert found.reached
-    assert found.reason.startswith("each flow has a queue of its own at a")
+    assert found.reason.startswith("each flow has its own queue at a")
     delays = (found.before.packets.means(), found.after.packets.means())
     assert delays[1]["queueing_delay_s"] < 0.6 * delays[0]["queueing_delay_s"]
     assert found.after.packets.ratio == pytest.approx(1, abs=0.03)

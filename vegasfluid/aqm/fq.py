@@ -3,7 +3,7 @@
 A full queue of one flow drops that flow's packets only; so does the limit of all queues together.
 
 Linux's `fq` also paces the packets of the host's own sockets; here it serves the flows of others,
-as on a router. Every flow has a queue of its own: no two flows share one by accident.
+as on a router. Every flow has its own queue: no two flows share one by accident.
 
 Sources:
     M. Shreedhar and G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995.

@@ -3,7 +3,7 @@
 Sparse flows have low delays, as a queue that comes back is served before those that have been busy.
 Where all queues together exceed the buffer, packets at the head of the longest one are dropped.
 
-Every flow has a queue of its own. Real ones hash flows to 1024 queues, so that two of ten flows
+Every flow has its own queue. Real ones hash flows to 1024 queues, so that two of ten flows
 share one in 4 % of all cases.
 
 Sources:

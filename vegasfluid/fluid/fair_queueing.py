@@ -67,7 +67,7 @@ def equal_shares(parameters: FluidParameters, structure: FluidStructure) -> PerQ
 def service(
     work: PerHop, queue: PerQueue, parameters: FluidParameters, structure: FluidStructure
 ) -> Service:
-    """Rates at which all queues are served.
+    """Rates at which all queues are served, where some hold the packets of a single flow.
 
     Args:
         work: data packets/s that one flow sends to each hop.
@@ -76,8 +76,6 @@ def service(
         structure: static structure of the equations.
     """
     capacity = parameters.queues.capacity
-    if not any(structure.own_queues):
-        return Service(capacity, capacity)
     waits = queue / equal_shares(parameters, structure)
     width = PART_OF_DELAY * parameters.delay_bounds.shortest
     waiting = smooth.clip(waits / width, 0.0, 1.0)
@@ -94,7 +92,7 @@ def service(
 
 def queue_limits(parameters: FluidParameters, structure: FluidStructure) -> PerQueue:
     """Packets that each queue can hold: the link's buffer, or less in the queue of one flow."""
-    if not any(structure.own_queues):
+    if not structure.has_own_queues:
         return parameters.queues.buffer
     limits = list(jnp.asarray(parameters.queues.buffer))
     for number, aqm in enumerate(parameters.aqm):

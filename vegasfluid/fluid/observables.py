@@ -99,7 +99,7 @@ def serve(time: Scalar, state: State, base_rtt: PerGroup, field: VectorField) ->
         field: the equations.
     """
     parameters, structure = field.parameters, field.structure
-    if not any(structure.own_queues):
+    if not structure.has_own_queues:
         return Service(parameters.queues.capacity, parameters.queues.capacity)
     waits = state.queue / equal_shares(parameters, structure)
     rtt = round_trip_times(base_rtt, waits, structure)
@@ -213,7 +213,7 @@ def observe(time: Scalar, state: State, delayed: DelayedState, field: VectorFiel
     offset = minimum_rtt_offset(
         window, losses.rate, base_rtt, rtt, parameters.queues.capacity, groups.count
     )
-    if any(structure.own_queues):
+    if structure.has_own_queues:
         alone = own_rtt_offset(window, losses.rate, base_rtt, rtt, shares, structure)
         offset = jnp.where(structure.own_queue_groups, alone, offset)
     in_recovery = smooth.clip(state.loss_events - delayed.loss_events(rtt), 0.0, 1.0)

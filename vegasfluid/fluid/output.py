@@ -103,7 +103,7 @@ def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str
 def backlog_at(state: State, field: VectorField) -> Any:
     """Work that waits at each link, data packets; NumPy or JAX array (time, link)."""
     structure = field.structure
-    if not any(structure.own_queues):
+    if not structure.has_own_queues:
         return state.queue
     return (state.queue * flows_of_queues(field)) @ structure.link_queue_matrix.T
 
@@ -127,7 +127,7 @@ def link_counters(state: State, field: VectorField) -> dict[str, Any]:
     """
     sums, structure = flows_by_link(field), field.structure
     waited = state.queue_integral
-    if any(structure.own_queues):
+    if structure.has_own_queues:
         waited = (waited * flows_of_queues(field)) @ structure.link_queue_matrix.T
     return {
         "admitted": state.admitted @ sums,
@@ -193,7 +193,7 @@ def round_trip_times(times: np.ndarray, state: State, field: VectorField) -> np.
 def waiting_times(times: np.ndarray, state: State, field: VectorField) -> np.ndarray:
     """Waiting time in each queue, s; (time, queues).
 
-    The share of a flow that has a queue of its own is not saved; it is the rate at which packets
+    The share of a flow that has its own queue is not saved; it is the rate at which packets
     leave between samples, and at least an equal share.
     """
     parameters, structure = field.parameters, field.structure

@@ -9,7 +9,7 @@ time. Where ACKs wait among data, q is work, in data packets. So the waiting tim
 and no packets are lost or created between hops. Queue disciplines that count packets get q divided
 by the mean packet size.
 
-Where each flow has a queue of its own, q are the packets of one flow that wait, and they are served
+Where each flow has its own queue, q are the packets of one flow that wait, and they are served
 at its max-min fair share phi of the link in place of C: see `fair_queueing`. There the waiting time
 is q / phi, which is exact for a constant share.
 
@@ -78,7 +78,7 @@ def sum_by_queue(per_hop: PerHop, structure: FluidStructure) -> PerQueue:
 def flows_per_hop(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
     """Number of flows whose packets wait in the queue of each hop: its group's, or 1; (hops,)."""
     count = parameters.groups.count[structure.hop_groups]
-    return jnp.where(structure.in_own_queue, 1.0, count) if any(structure.own_queues) else count
+    return jnp.where(structure.in_own_queue, 1.0, count) if structure.has_own_queues else count
 
 
 def service_rates(
@@ -269,7 +269,7 @@ def drop_probabilities(
     )
     pairs = list(zip(parameters.aqm, queues, strict=True))
     overflow = jnp.stack([overflow_prob(draining_if_overfull(queue)) for queue in queues])
-    if any(structure.own_queues):
+    if structure.has_own_queues:
         shared = shared_overflow(arriving, waiting, parameters, structure)
         overflow = smooth.maximum(overflow, shared)
     early = jnp.stack([aqm.drop_prob(queue) for aqm, queue in pairs])
@@ -334,7 +334,7 @@ def overflow_in_step(
     excess = smooth.positive_part(after.queue - limits)
     fraction = excess / smooth.maximum(admitted, LEAST_RATE)
     lost = added * fraction[structure.hop_queues]
-    if not any(structure.own_queues):
+    if not structure.has_own_queues:
         return lost
     queue = smooth.minimum(after.queue, limits)
     return lost + shared_overflow_in_step(added - lost, queue, parameters, structure)
@@ -353,7 +353,7 @@ def without_overflow(
         parameters: parameters of the equations.
         structure: static structure of the equations.
     """
-    if not any(structure.own_queues):
+    if not structure.has_own_queues:
         return queue
     own = jnp.where(structure.in_own_queue, lost * parameters.relative_size, 0.0)
     return queue - sum_by_queue(own, structure)

@@ -62,6 +62,11 @@ class FluidStructure(NamedTuple):
         return len(self.queue_links)
 
     @property
+    def has_own_queues(self) -> bool:
+        """Whether any queue holds the packets of a single flow."""
+        return any(self.own_queues)
+
+    @property
     def link_count(self) -> int:
         """Number of links, each direction that has queues counted."""
         return max(self.queue_links) + 1

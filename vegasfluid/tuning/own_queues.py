@@ -70,6 +70,6 @@ def reason(network: Network, tuned: str) -> str:
     """Why alpha of the class `tuned` was not tuned for a ratio, as part of a sentence."""
     links = [name for name in network.path_of(tuned) if network.links[name].aqm.flow_queues]
     return (
-        f"each flow has a queue of its own at {' and '.join(links)}, so a larger alpha brings no "
+        f"each flow has its own queue at {' and '.join(links)}, so a larger alpha brings no "
         "larger share: alpha sets how many packets wait in the flow's own queue"
     )
