@@ -237,7 +237,7 @@ def test_the_report_has_claim_evidence_and_reason_in_both_forms(tmp_path):
     [
         (["weigle"], "the paper must be one of"),
         (["--figure", "3"], "--figure must be given with a paper"),
-        (["--bad"], "No such option"),
+        (["--bad"], "unknown option --bad"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments, message, capsys):

@@ -13,11 +13,7 @@ from collections.abc import Sequence
 
 import typer
 
-try:
-    from typer._click.exceptions import ClickException
-except ImportError:  # Typer before it had its own copy of Click
-    from click.exceptions import ClickException
-
+from vegasfluid.cli.usage_errors import ClickException, usage_message
 from vegasfluid.errors import ComputationFailed, SolveFailed, VegasfluidError, printable
 
 __all__ = ["BAD_INPUT", "DONE", "FAILED", "OUT_OF_REACH", "exit_status"]
@@ -83,7 +79,7 @@ def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> 
     try:
         status = app(args=list(arguments), prog_name=name, standalone_mode=False)
     except ClickException as error:
-        print_errors(name, error.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
+        print_errors(name, usage_message(error, arguments, name))
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):  # Typer turns this, too, into Abort
