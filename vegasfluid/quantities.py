@@ -310,7 +310,14 @@ class Value:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def value_in_use(self, name: str) -> Any:
-        """Value of field `name`; where it is None and other fields determine it, that value."""
+        """Value of field `name` that is in use, in the unit of the program.
+
+        It is the field itself. A class overrides this for a field that may be None if the value
+        then follows from other fields, such as CUBIC's `friendly_increase` from beta.
+
+        Args:
+            name: name of a field.
+        """
         return getattr(self, name)
 
 

@@ -129,7 +129,8 @@ class Recording(NamedTuple):
             warmup: time at the start that is left out, s; counters are interpolated linearly there.
 
         Returns:
-            Totals with all fields, by class, by flow (`flow_delivered`) and by queue.
+            Totals with all fields, in the shapes and units of `IntervalTotals`. Those of a class
+            (`delivered`, `sent`, `retransmitted`) are means over its flows, not sums.
         """
         counts = self.network.counts
         after, weight = interpolation_position(self.times, warmup)

@@ -205,7 +205,7 @@ class QueueDiscipline(Value):
         return False
 
     def beside(self, hosts: Collection[str], packet_bytes: int) -> QueueDiscipline:
-        """Copy with the parameters that are None as on routers beside these kinds of hosts.
+        """Copy with the parameters that are None set to the defaults for a network of these hosts.
 
         By default the discipline itself: nothing depends on the hosts.
 
@@ -302,12 +302,13 @@ class QueueDiscipline(Value):
         return aqm_state.avg_queue
 
     def clip(self, aqm_state: Any, buffer: Real) -> Any:
-        """An AQM state of the fluid model clipped to its domain: an average from 0 to `buffer`.
+        """AQM state of the fluid model with its average queue clipped to 0 to `buffer` packets.
 
-        Solutions stay inside, but a step of a solver may not.
+        The exact solution never leaves this range, but a step of a solver may. Disciplines with
+        other fields clip each to its range.
 
         Args:
-            aqm_state: the state, such as `init` returns.
+            aqm_state: a state such as `init` returns.
             buffer: size of the buffer, packets.
         """
         return aqm_state._replace(avg_queue=smooth.clip(aqm_state.avg_queue, 0.0, buffer))

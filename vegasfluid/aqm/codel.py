@@ -236,7 +236,15 @@ class ControlledDelay(TargetDelay):
         return load / (1 + load)
 
     def derivative(self, state: QueueState) -> CoDelState:
-        """Time derivative of the rate of drops relative to the capacity, and of the timer, 1/s."""
+        """Time derivative of the AQM state in the fluid model.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+
+        Returns:
+            The time derivatives of `drop_load` (drops relative to the capacity) and `timer` (in
+            intervals), both in 1/s.
+        """
         load, timer = state.aqm_state
         above = self.above(state)
         growth = above * armed(timer) / (2 * self.interval * state.capacity)
@@ -246,10 +254,17 @@ class ControlledDelay(TargetDelay):
         return CoDelState((growth - restart) / self.interval, running / self.interval)
 
     def converging_derivative(self, state: QueueState) -> CoDelState:
-        """Time derivative of a state that follows the delay: rate of drops and timer, 1/s.
+        """Time derivative of an AQM state that converges for any constant queue.
 
-        The probability of a drop rises from 0 to nearly 1 just above the delay at which an
-        equilibrium is likely, and the timer goes to 1.
+        With it the rate of drops relative to the capacity approaches p / (1 - p). The drop
+        probability p depends on the delay alone: it rises from 0 to 0.99 just above 1.33 `target`,
+        where an equilibrium is likely. The timer approaches one interval.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+
+        Returns:
+            The time derivatives of `drop_load` and `timer`, both in 1/s, as neither has a unit.
         """
         load, timer = state.aqm_state
         delay = state.queue / state.capacity
@@ -258,7 +273,7 @@ class ControlledDelay(TargetDelay):
         return CoDelState((wanted - load) / self.interval, (1.0 - timer) / self.interval)
 
     def clip(self, aqm_state: CoDelState, buffer: Any) -> CoDelState:
-        """`aqm_state` clipped: the rate of drops to at least 0, the timer to 0 to 2.
+        """AQM state with `drop_load` clipped to at least 0 and `timer` to 0 to 2 intervals.
 
         Args:
             aqm_state: the state.

@@ -97,19 +97,30 @@ class DelayControl(TargetDelay):
         return 1 / self.t_update
 
     def trend(self, state: QueueState) -> tuple[Any, Any]:
-        """Change of the probability in an update before any gain, and the growth of the delay, s.
+        """Change of the probability per update before any gain, and growth of the queueing delay.
 
-        The delay is the queue of `state` divided by the capacity; its growth is since the update
-        before.
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+
+        Returns:
+            alpha (delay - target) + beta growth, without unit, and the growth of the delay (queue
+            over capacity) since the last update, s.
         """
         delay = state.queue / state.capacity
         growth = delay - state.aqm_state.old_delay
         return self.alpha * (delay - self.target) + self.beta * growth, growth
 
     def converging_derivative(self, state: QueueState) -> DelayControlState:
-        """Time derivative of a state that follows the delay: probability 1/s, old delay s/s.
+        """Time derivative of an AQM state that converges for any constant queue.
 
-        The probability approaches a value that rises from 0 to 1 just above the target.
+        With it the probability approaches a value that depends on the delay alone: it rises from 0
+        to 1 just above `target`. The old delay approaches the delay.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+
+        Returns:
+            The time derivatives of the probability, 1/s, and of the old delay, s/s.
         """
         prob, old_delay = state.aqm_state
         delay = state.queue / state.capacity
@@ -119,7 +130,7 @@ class DelayControl(TargetDelay):
         )
 
     def clip(self, aqm_state: DelayControlState, buffer: Any) -> DelayControlState:
-        """`aqm_state` clipped: the probability to 0 to 1, the old delay (s) to at least 0.
+        """AQM state with the probability clipped to 0 to 1 and the old delay to at least 0 s.
 
         Args:
             aqm_state: the state.

@@ -160,16 +160,23 @@ class Pi(QueueControl):
         return PiState(self.w * clipped, self.w * (state.queue - old_queue))
 
     def converging_derivative(self, state: QueueState) -> PiState:
-        """Time derivative of a state that follows the queue: probability 1/s, old queue packets/s.
+        """Time derivative of an AQM state that converges for any constant queue.
 
-        The probability approaches a value that rises from 0 to 1 just above `q_ref`.
+        With it the probability approaches a value that depends on the queue alone: it rises from 0
+        to 1 just above `q_ref`. The old queue approaches the queue.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+
+        Returns:
+            The time derivatives of the probability, 1/s, and of the old queue, packets/s.
         """
         prob, old_queue = state.aqm_state
         wanted = self.search_prob(state)
         return PiState(self.w * (wanted - prob), self.w * (state.queue - old_queue))
 
     def clip(self, aqm_state: PiState, buffer: Any) -> PiState:
-        """`aqm_state` clipped: the probability to 0 to 1, the old queue to 0 to `buffer` packets.
+        """AQM state with the probability clipped to 0 to 1, the old queue to 0 to `buffer` packets.
 
         Args:
             aqm_state: the state.

@@ -121,7 +121,11 @@ class Pi2(DelayControl):
     def forced_prob(self, state: QueueState) -> Any:
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
-        Without `ecn` as any packet; with it, only where P^2 is above `mark_threshold`.
+        Without `ecn` it is `drop_prob`, P^2. With it, it is 0 up to a P^2 of `mark_threshold`, as
+        such packets are marked instead, and P^2 above.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
         """
         dropped = self.drop_prob(state)
         if not self.ecn:

@@ -51,18 +51,28 @@ class QueueControl(QueueDiscipline):
     def forced_prob(self, state: QueueState) -> Any:
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
-        None with `ecn`, otherwise as any packet.
+        With `ecn` it is 0, as such packets are marked instead; without, it is `drop_prob`.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
         """
         return 0.0 * state.queue if self.ecn else self.drop_prob(state)
 
     def average_queue(self, aqm_state: Any) -> Any:
-        """0 packets, in the shape of the state: the discipline has no average of the queue."""
+        """Average of the queue, packets: 0, as the discipline has no average.
+
+        Args:
+            aqm_state: a state such as `init` returns; the zero has the shape of its fields.
+        """
         return 0.0 * aqm_state[0]
 
     def search_prob(self, state: QueueState) -> Any:
-        """Drop probability in a search for an equilibrium, which rises from 0 to 1 at the target.
+        """Drop probability, 0 to 1, in a search for an equilibrium.
 
-        It depends on the queue of `state` alone.
+        It depends on the queue alone: it is 0 up to the target and rises to 1 just above it.
+
+        Args:
+            state: queue and capacity of the link; other fields are not used.
         """
         excess = state.queue / self.target_queue(state.capacity) - 1
         return smooth.clip(excess / SEARCH_BAND, 0.0, 1.0)

@@ -186,12 +186,12 @@ class CongestionControl(Value):
         return whole_part(self.cwnd_of(window, rtt), 1.0)
 
     def clip(self, window: Any, largest: Real) -> Any:
-        """A state with its window clipped to 2..`largest` packets, and the others to `domains`.
+        """State with `cwnd` clipped to 2 to `largest` packets and other fields to their `domains`.
 
-        Solutions stay inside, but a step of a solver may not.
+        The exact solution never leaves these ranges, but a step of a solver may.
 
         Args:
-            window: state of a flow.
+            window: state of a flow; fields that `domains` does not name are not clipped.
             largest: largest window, packets.
         """
         fields = {

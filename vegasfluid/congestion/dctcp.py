@@ -197,9 +197,17 @@ class Dctcp(CongestionControl):
         return DctcpWindow(increase, window_growth.slow_start, estimate)
 
     def after_loss(self, window: DctcpWindow, signals: Signals) -> DctcpWindow:
-        """State after one loss event: a mark takes alpha / 2 of the window, a loss half of it.
+        """State after one loss event, the mean over marks and lost packets.
 
-        Of the events `signals.marked` are marks; `slow_start` is 0 afterwards.
+        A mark takes the fraction alpha / 2 of the window, with recovery `rack` half a packet less
+        (Linux rounds down); a lost packet takes half of the window. Alpha does not change.
+
+        Args:
+            window: state before the event.
+            signals: what the sender observes; the fraction `marked` of the events are marks.
+
+        Returns:
+            The state with the smaller `cwnd`, packets, and `slow_start` 0.
         """
         cut = self.cut(window, signals)
         return DctcpWindow((1 - cut) * window.cwnd, 0 * window.slow_start, window.alpha)
@@ -207,7 +215,12 @@ class Dctcp(CongestionControl):
     def cut(self, window: DctcpWindow, signals: Signals) -> Real:
         """Mean fraction of the window that one loss event takes away, 0 to 1.
 
-        Linux rounds the reduction after a mark down to whole packets: on average by half a packet.
+        It is alpha / 2 for a mark and 1/2 for a lost packet. With recovery `rack` a mark takes half
+        a packet less, because Linux rounds the reduction down to whole packets.
+
+        Args:
+            window: state before the event.
+            signals: what the sender observes; the fraction `marked` of the events are marks.
         """
         after_mark = window.alpha / 2
         if self.recovery == "rack":
@@ -217,7 +230,12 @@ class Dctcp(CongestionControl):
     def loss_factor(self, process: str, window: DctcpWindow) -> Real:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        That of additive increase with a cut of alpha / 2, as nearly all events are marks.
+        It is the factor of additive increase (`aimd_loss_factor`) with the cut alpha / 2 of a mark,
+        as nearly all loss events are marks.
+
+        Args:
+            process: a name in `LOSS_PROCESSES`.
+            window: the state, of which `alpha` is used.
         """
         return aimd_loss_factor(process, window.alpha / 2)
 

@@ -51,8 +51,18 @@ class EpochCongestionControl(CongestionControl):
 
     @abstractmethod
     def max_epoch_age(self, largest: float) -> float:
-        """Age (s) at which windows that were below `largest` (packets) at their loss exceed it."""
+        """Age of an epoch, s, at which the window exceeds `largest` packets in any case.
+
+        Args:
+            largest: upper bound of the window at the loss, packets.
+        """
 
     @abstractmethod
     def applies_fast_convergence(self, state: Any) -> Any:
-        """Fraction, 0 to 1, of losses in a state that start an epoch of kind FAST_CONVERGENCE."""
+        """Fraction of losses, 0 to 1, to which fast convergence applies if they occur in a state.
+
+        The kind of the epoch that follows is then FAST_CONVERGENCE, whose plateau is lower.
+
+        Args:
+            state: state just before the loss; the fraction has the shape of its fields.
+        """

@@ -253,7 +253,14 @@ class Density:
     def signals(self, window: LawState, senders: SenderSignals, options: FluidOptions) -> Signals:
         """Inputs of the congestion control's equations for flows in states `window`.
 
-        The ACK rate (packets/s) follows from the window; loss events are not included.
+        Args:
+            window: states of the flows, such as those of the cells.
+            senders: what the senders observe, of the shape of the states or broadcast to it.
+            options: modelling options.
+
+        Returns:
+            Signals in the shape of the states. The ACK rate, packets/s, is the packets in flight
+            over the RTT, at most the rate limit of the senders; the loss rate is 0.
         """
         in_flight = self.law.in_flight(window, senders.rtt)
         rate = smooth.minimum(in_flight / senders.rtt, senders.rate_limit)

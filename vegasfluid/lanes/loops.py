@@ -54,7 +54,11 @@ class Loop:
             self.values.append(value)
 
     def begin(self) -> Item:
-        """Write the start of the loop; returns the number of finished iterations."""
+        """Write the start of the loop in the program.
+
+        Returns:
+            The program's integer that counts the finished iterations, 0 in the first iteration.
+        """
         b = self.b
         self._head, self._before = b.name(), b.block
         b.write(f"br label %{self._head}")

@@ -92,12 +92,14 @@ def _field_reader(kind: type, name: str) -> Any:
 
 
 def _end_reader(unit: Unit | None, limits: tuple[Limit, ...], hint: Any) -> Any:
-    """Pydantic type of an end of a range, which stays in the unit of the file.
+    """Pydantic type that reads the key `low` or `high` of a range in a model file.
+
+    It checks the limits and returns the number in the unit of the file.
 
     Args:
         unit: unit of the field; None: not a quantity.
         limits: limits of the field, in internal units.
-        hint: annotation of the field, used if there is no unit.
+        hint: annotation of the field, which the type follows if there is no unit.
     """
     if unit is None:
         return reader(hint)

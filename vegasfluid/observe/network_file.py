@@ -177,7 +177,11 @@ def _added_vegas(found: NetworkEstimate) -> list[str]:
 
 
 def _number(key: str, found: Estimated) -> list[str]:
-    """Lines of a number that is known, with its source: a range where its interval is wide."""
+    """Lines of a model file with a known number: a comment with its source, and the entry `key`.
+
+    The entry is the value, or a range if its 90 % interval is wider than 3 % of the value. The ends
+    of a range are those of the interval, at most a factor of 10 away from the value.
+    """
     value = float(found.value or 0)
     comment = f"# {found.how}; {_interval(found)}"
     if found.high - found.low <= NARROW * value:
@@ -187,5 +191,5 @@ def _number(key: str, found: Estimated) -> list[str]:
 
 
 def _interval(found: Estimated) -> str:
-    """The interval in words."""
+    """The 90 % interval of an estimated number as text, such as `9 to 12`."""
     return f"{found.low:.4g} to {found.high:.4g}"

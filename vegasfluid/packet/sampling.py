@@ -74,7 +74,10 @@ def sample_links(sim: Any, sampled: int) -> None:
 
 
 def finish_samples(sim: Any) -> None:
-    """Store the remaining samples of all flows, after the last event before the end."""
+    """Store the samples of all senders and receivers at the sample times after their last event.
+
+    Called at the end of the run; until then an event of a flow stores its earlier samples.
+    """
     for f in range(sim.flow_count):
         sample_sender(sim, f, NEVER)
         sample_receiver(sim, f, NEVER)

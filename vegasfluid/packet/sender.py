@@ -125,7 +125,11 @@ def send_pipe(sim: Any, f: int, now: int) -> None:
 
 
 def resend_hole(sim: Any, f: int, now: int) -> None:
-    """Retransmit at `now` (ps) the first lost packet of flow `f` not yet retransmitted."""
+    """Retransmit a packet of flow `f` at `now` (ps), and stop timing its RTT sample.
+
+    It is the first lost packet that was not yet retransmitted; if there is none, the oldest one
+    that is not acknowledged.
+    """
     flow = flow_of(sim, f)
     seq = next_hole(sim, f)
     flow.timed_seq = -1

@@ -81,9 +81,10 @@ class TrafficSource(Value):
         return NO_LIMIT
 
     def action_rate(self, packet_bytes: int) -> float:
-        """Largest mean rate at which a flow's application acts in a packet run, 1/s.
+        """Largest mean rate of the events of a flow's application in a packet run, 1/s.
 
-        It acts to offer packets, or to start a transfer.
+        At an event it offers packets to TCP, or starts a transfer. An unlimited rate counts as 0,
+        as the application then offers all packets of a transfer at once.
 
         Args:
             packet_bytes: size of a packet, bytes.
@@ -100,7 +101,7 @@ class TrafficSource(Value):
         return math.inf
 
     def initial_transfers(self) -> float:
-        """Number of active transfers when a flow starts: by default 1, a transfer without end."""
+        """Number of active transfers of a flow at its start; by default 1, which never ends."""
         return 1.0
 
     def arrival_rate(self, transfers: Real) -> Real:

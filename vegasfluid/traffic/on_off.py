@@ -147,9 +147,13 @@ class OnOff(TrafficSource):
         return self.rate * self.on / (self.on + self.off)
 
     def action_rate(self, packet_bytes: int) -> float:
-        """Largest mean rate at which a flow's application acts in a packet run, 1/s.
+        """Largest mean rate of the events of a flow's application in a packet run, 1/s.
 
-        Each on time has at least one packet. Most Pareto times are little longer than the shortest.
+        At an event it offers a packet to TCP, or starts an on time or a transfer. Each on time has
+        at least one packet. Most Pareto times are little longer than the shortest.
+
+        Args:
+            packet_bytes: size of a packet, bytes.
         """
         shortest = 1.0 if self.times == "exponential" else (self.shape - 1) / self.shape
         cycles = 1 / (shortest * (self.on + self.off))
@@ -162,7 +166,10 @@ class OnOff(TrafficSource):
         )
 
     def initial_transfers(self) -> float:
-        """Number of active transfers when a flow starts: 1 without sessions, else 0 (a gap)."""
+        """Number of active transfers of a flow at its start: 1, or 0 if it has sessions.
+
+        A flow with sessions starts with a gap, not with a transfer.
+        """
         return 1.0 if self.mean_gap is None else 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:

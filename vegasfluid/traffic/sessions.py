@@ -112,7 +112,7 @@ class Sessions(TrafficSource):
         return mean_transfer(self.mean_size, packet_bytes)
 
     def initial_transfers(self) -> float:
-        """Number of active transfers when a flow starts: 0, as it starts with a gap."""
+        """Number of active transfers of a flow at its start: 0, as it begins with a gap."""
         return 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:

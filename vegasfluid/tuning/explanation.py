@@ -84,12 +84,12 @@ class Explanation:
     drop_tail_backlog: float | None
 
     def as_json(self) -> dict[str, Any]:
-        """The block `explanation` of the JSON output: theory, and packet runs of other parameters.
+        """Block `explanation` of the JSON output: theory, and packet runs with other parameters.
 
-        Theory is the equilibrium and its stability; packet runs are those of the rules of thumb
-        (`rules_of_thumb`) and of the `defaults`. Keys end in their unit (`_packets`, `_s`); the
-        others are pure numbers or texts. What is missing is null, with the reason under
-        `..._missing`.
+        The theory is the equilibrium and its stability. The packet runs have the parameters of each
+        rule of thumb (`rules_of_thumb`) and those of the dialect (`defaults`). Keys of numbers with
+        a unit end in it (`_packets`, `_s`). Where the theory or a rule is missing, a key with the
+        ending `_missing` holds the reason.
         """
         return {
             **theory_as_json(self.theory),

@@ -50,7 +50,12 @@ class Rates(NamedTuple):
     queueing_delay: float = math.nan
 
     def mean(self, weight: Any) -> Any:
-        """Mean goodput, packets/s, with the given weight of each group; (groups,)."""
+        """Weighted mean of the goodputs of the groups, packets/s; a scalar.
+
+        Args:
+            weight: weight of each group, not all of them 0; (groups,). With the number of flows of
+                each group the result is the mean goodput of a flow.
+        """
         return (self.goodput * weight).sum() / weight.sum()
 
 
@@ -250,7 +255,10 @@ class SmallestDelay(Objective):
         return "smallest"
 
     def loss(self, rates: Rates) -> Any:
-        """Always 0: the search minimises the delay besides the loss."""
+        """Zero, without unit: this objective does not depend on the goodputs.
+
+        The search minimises the queueing delay by a term of its own, log(delay).
+        """
         return 0.0 * rates.goodput.sum()
 
     def value(self, rates: Rates) -> float:

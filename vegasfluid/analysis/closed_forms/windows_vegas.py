@@ -280,11 +280,12 @@ def vegas_saturated_window() -> Formula:
 
 @cache
 def law_of_the_minimum() -> Formula:
-    """Equilibrium window of Vegas with losses if all flows had the same backlog, packets.
+    """Formula of Vegas's equilibrium window with losses if all flows had the same backlog, packets.
 
-    It is the smaller of the window without losses and that which losses set for any large alpha.
-    The formula takes `rtt`, `base_rtt` (s), `drop_prob`, `alpha` (packets), `cut` b (the fraction
-    by which a loss reduces the window) and `loss_factor` phi (corrects the loss rate p W/R).
+    It is the smaller of two windows: that without losses, and the limit of a large alpha, where
+    only losses limit the window. The formula takes `rtt`, `base_rtt` (s), `drop_prob`, `alpha`
+    (packets), `cut` b (the fraction of the window that a loss takes) and `loss_factor` phi (which
+    corrects the loss rate p W/R).
 
     >>> law_of_the_minimum().text()
     'W = Min(R*alpha/(R - T), 1/(sqrt(b)*sqrt(p)*sqrt(phi)))'

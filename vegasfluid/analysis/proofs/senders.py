@@ -365,12 +365,15 @@ class VegasSender(Sender):
         return arb(SMALLEST_SSTHRESH)
 
     def approximate_root(self, lost: arb, rtt: arb, below: Callable[[float], bool]) -> float:
-        """The window, in floating point, at which net growth stops satisfying a condition, packets.
+        """Window, packets, up to which net growth satisfies a condition; in floating point.
 
         Args:
             lost: probability that a packet is lost or marked.
             rtt: round-trip time, s.
             below: the condition on net growth that holds for windows below the root.
+
+        Returns:
+            The root; 2 if the condition does not hold there, `max_window` if it still holds there.
         """
 
         def growth(window: float) -> float:

@@ -171,7 +171,11 @@ class Red(QueueDiscipline):
                     raise InvalidInput("Red", name, allowed, getattr(self, name))
 
     def beside(self, hosts: Collection[str], packet_bytes: int) -> Red:
-        """Copy with the implementation, and its weight, on routers beside these kinds of hosts.
+        """Copy with `implementation` and `weight` chosen for a network of these hosts.
+
+        Values that are set do not change. An `implementation` of None becomes linux if all hosts
+        are Linux's, `wait` is None and `gentle` is False, else ns2. A `weight` of None becomes what
+        tc chooses for the thresholds (linux) or 0.002 (ns2).
 
         Args:
             hosts: names of the kinds of hosts in the network, such as {"linux"}.
@@ -293,8 +297,11 @@ class Red(QueueDiscipline):
     def forced_prob(self, state: QueueState) -> Any:
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
-        Without `ecn`: as any packet. With `ecn` and `hard_drop`: 1 where the average queue is so
-        long that drops are certain, else 0. With `ecn` alone: 0.
+        Without `ecn` it is `drop_prob`. With `ecn` and `hard_drop` it is 1 where the average queue
+        is so long that drops are certain, else 0; with `ecn` alone it is 0.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
         """
         if not self.ecn:
             return self.drop_prob(state)
@@ -316,7 +323,12 @@ class Red(QueueDiscipline):
         return AdaptedAverage(average, self.max_drop_derivative(state.aqm_state))
 
     def clip(self, aqm_state: Average | AdaptedAverage, buffer: Any) -> Average | AdaptedAverage:
-        """`aqm_state` clipped: average from 0 to `buffer` (packets), adapted `max_drop` 0 to 1."""
+        """AQM state with the average queue clipped to 0 to `buffer` and `max_drop` to 0 to 1.
+
+        Args:
+            aqm_state: the state; only with `adaptive` it has the field `max_drop`.
+            buffer: size of the buffer, packets.
+        """
         clipped = super().clip(aqm_state, buffer)
         if isinstance(clipped, AdaptedAverage):
             return clipped._replace(max_drop=smooth.clip(clipped.max_drop, 0.0, 1.0))

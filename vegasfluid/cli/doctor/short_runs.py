@@ -101,7 +101,8 @@ def network() -> Network:
 def numbers_of(run: xr.Dataset) -> dict[str, Any]:
     """Means of a run after the warm-up that the two engines must agree on.
 
-    Queue (packets), utilisation, and goodput of a flow (packets/s).
+    Returns:
+        `queue_packets`, `utilisation` (0 to 1) and `goodput_packets_per_s` (of one flow).
     """
     from vegasfluid import metrics
 
@@ -113,10 +114,11 @@ def numbers_of(run: xr.Dataset) -> dict[str, Any]:
 
 
 def fluid() -> dict[str, Any]:
-    """Means of a 20 s run of the fluid model on `network()` after the warm-up, and JAX's devices.
+    """Run the fluid model on `network()` for 20 s; return its means and the devices of JAX.
 
-    `queue_packets`, `utilisation` (a fraction), `goodput_packets_per_s` (of one flow), and
-    `devices` (platform and kind of each).
+    Returns:
+        Means after a warm-up of 10 s: `queue_packets`, `utilisation` (0 to 1) and
+        `goodput_packets_per_s` (of one flow); and `devices`, the platform and kind of each.
     """
     import jax
 
@@ -132,9 +134,12 @@ def fluid() -> dict[str, Any]:
 
 
 def packets() -> dict[str, Any]:
-    """Means of a 20 s run of the packet simulator, and an error in saving or plotting it.
+    """Run the packet simulator on `network()` for 20 s, and save and plot the run.
 
-    `queue_packets`, `utilisation`, `goodput_packets_per_s`, and `files` (empty: no error).
+    Returns:
+        Means after a warm-up of 10 s: `queue_packets`, `utilisation` (0 to 1) and
+        `goodput_packets_per_s` (of one flow); and `files`, the error of saving or plotting, empty
+        if there is none.
     """
     import vegasfluid as vf
 

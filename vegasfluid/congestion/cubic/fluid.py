@@ -152,7 +152,13 @@ class Cubic(EpochCongestionControl):
         return 3 * (1 - self.beta) / (1 + self.beta)
 
     def value_in_use(self, name: str) -> Any:
-        """Value of parameter `name`; `friendly_increase` follows from beta if it is None."""
+        """Value of parameter `name` that is in use, in the unit of the program.
+
+        It is the field itself, but a `friendly_increase` of None is computed from beta.
+
+        Args:
+            name: name of a field.
+        """
         return self.reno_increase if name == "friendly_increase" else super().value_in_use(name)
 
     @property
@@ -214,7 +220,14 @@ class Cubic(EpochCongestionControl):
         return CubicWindow(cwnd, plateau, age, age**2, 0.0)
 
     def max_epoch_age(self, largest: float) -> float:
-        """Age, s, at which any window exceeds `largest` packets: K, and a rise by `largest`."""
+        """Age of an epoch, s, at which the window exceeds `largest` packets in any case.
+
+        It is K for a loss at `largest` packets, plus the time in which the cubic grows from its
+        plateau by `largest`.
+
+        Args:
+            largest: upper bound of the window at the loss, packets.
+        """
         return (((1 - self.beta) * largest) ** (1 / 3) + largest ** (1 / 3)) / self.C ** (1 / 3)
 
     def applies_fast_convergence(self, window: CubicWindow) -> Any:
@@ -229,11 +242,18 @@ class Cubic(EpochCongestionControl):
         )
 
     def drift(self, window: CubicWindow, signals: Signals) -> CubicWindow:
-        """Mean rate of change of a group of flows whose last losses were at different times.
+        """Mean rate of change of the state of a group of flows, by growth and by losses.
 
-        The mean of the slope 3 C (t - K)^2 is 3 C ((s - K)^2 + v), with the mean s and the variance
-        v of the ages t. As ages and windows are correlated, only a fraction of v is used.
-        Each field is in its unit per second (`cwnd` in packets/s).
+        The flows had their last losses at different times t ago, with the mean s and the variance
+        v. So the mean slope of the cubic, 3 C (t - K)^2, is 3 C ((s - K)^2 + v). As t and the
+        window are correlated, only a fraction of v counts (`closure`).
+
+        Args:
+            window: mean state of a group of flows; all fields have the same shape.
+            signals: what the senders observe, of the same shape.
+
+        Returns:
+            d(window)/dt, each field in its unit per second (`cwnd` in packets/s).
         """
         fraction, reno_increase = self.closure(signals.loss_process)
         variance = smooth.positive_part(window.squared - window.elapsed**2)

@@ -114,11 +114,12 @@ def update_count(flow: Flow, now: int, acked: int) -> None:
 
 
 def follow_reno(flow: Flow) -> None:
-    """Advance `friendly_window` (packets), which standard TCP would have, by the packets counted.
+    """Update the window that standard TCP would have, and let `cwnd` grow to it if it is larger.
 
-    If it exceeds `cwnd`, `per_packet` is lowered to grow as fast. It grows by one packet per
-    1/alpha_cubic windows of packets (RFC 9438, section 4.3), which the kernel rounds down to
-    eighths: 15/8 for beta = 0.7.
+    `friendly_window` (packets) grows by the packets acknowledged so far, `friendly_acked`: by one
+    packet per 1/alpha_cubic windows of packets (RFC 9438, section 4.3), which the kernel rounds
+    down to eighths: 15/8 for beta = 0.7. If it exceeds `cwnd`, `per_packet`, the packets to be
+    acknowledged per packet of growth, is lowered so that `cwnd` reaches it.
     """
     needed = float(packets_of_growth(flow.cwnd, flow.alpha_cubic))
     while flow.friendly_acked > needed:

@@ -199,10 +199,15 @@ class Vegas(CongestionControl):
         return whole_part(window.cwnd, recovering + unsent)
 
     def sample(self, window: VegasWindow, signals: Signals) -> Any:
-        """Round-trip time from which the dialect estimates the backlog, s.
+        """Round-trip time, s, from which the dialect estimates the backlog.
 
-        It is the mean, or the smallest of a round trip. The smallest of n numbers that are uniform
-        over an interval is on average 1 / (n + 1) of its width above the lower end.
+        It is the mean RTT, or in dialects with `uses_min_rtt` the mean of the smallest RTT of a
+        round trip: its `cwnd` samples are uniform over an interval of the width `jitter`, and the
+        smallest of n such samples is on average 1 / (n + 1) of the width above the lower end.
+
+        Args:
+            window: state of a flow.
+            signals: what the sender observes.
         """
         if not self.implementation.uses_min_rtt:
             return signals.rtt
@@ -245,9 +250,16 @@ class Vegas(CongestionControl):
         return self.derivative(window, signals, backlog, grow)
 
     def drift(self, window: VegasWindow, signals: Signals) -> VegasWindow:
-        """Mean rate of change of flows that recover from losses and of flows at equilibrium.
+        """Mean rate of change of the state of a group of flows, by growth and by losses.
 
-        Each field is in its unit per second (`cwnd` in packets/s); losses are included.
+        Some of the flows recover from a loss, and the others are at equilibrium.
+
+        Args:
+            window: mean state of a group of flows; all fields have the same shape.
+            signals: what the senders observe, of the same shape.
+
+        Returns:
+            d(window)/dt, each field in its unit per second (`cwnd` in packets/s).
         """
         backlog = self.backlog(window, signals)
         growth = self.derivative(window, signals, backlog, self.recovering_fraction(backlog))
@@ -332,8 +344,13 @@ class Vegas(CongestionControl):
     def loss_factor(self, process: str, window: VegasWindow) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        It is that of additive increase with the dialect's cut b, as for a Vegas that losses limit:
-        1 for `meanfield`, 2 / (2 - b) for `periodic`. The window does not count.
+        It is the factor of additive increase (`aimd_loss_factor`) with the dialect's cut b, as for
+        a Vegas whose window only losses limit: 1 for `meanfield`, 2 / (2 - b) for `periodic`, and
+        (4 - b) / (4 - 2 b) for `iid`.
+
+        Args:
+            process: a name in `LOSS_PROCESSES`.
+            window: the state; not used.
         """
         return aimd_loss_factor(process, self.implementation.loss_cut)
 

@@ -335,7 +335,16 @@ def _masked(inputs: Any, which: Bool[Array, " batch"]) -> Any:
 
 
 def _to_start(problem: Problem, end: State, state: Cotangents) -> Problem:
-    """The cotangents of all floats in the problem, those of the state and slope at t0 included."""
+    """Cotangents of all floats of the problem, completed with those of its initial values.
+
+    The last step of the backward pass: it adds the cotangents of the state and of the slope at t0
+    to those that the steps left.
+
+    Args:
+        problem: the batch.
+        end: loop state at the end of the solve.
+        state: state of the backward pass once it has reached t0.
+    """
     inputs, static = eqx.partition(problem, eqx.is_inexact_array)
     n, batch = problem.y0.shape
     zero = jnp.zeros_like(problem.end)

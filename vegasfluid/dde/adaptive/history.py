@@ -47,7 +47,9 @@ class History:
         return self._read(s, ago=False, derivative=False)
 
     def ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state y at t - lag: as `history(t - lag)`, but without the rounding error of t.
+        """State y at the time t - lag, computed without the rounding error of t.
+
+        `history(t - lag)` is the same state, but with that error.
 
         Args:
             lag: one lag, or an array of lags, in the unit of t; lag >= 0.

@@ -101,13 +101,15 @@ class AttemptedStep(NamedTuple):
 
 
 def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[Array, "n batch"]:
-    """The state y with each bounded component set to the bound that it reached or left.
+    """State at an event, with components exactly on the bounds that they reached or left.
+
+    Components whose bounds were not reached or left do not change.
 
     Args:
         problem: the batch, with its bounds.
         y: state at the event, shape (n, batch).
         lower: which lower bounds were reached or left, shape (bounds, batch).
-        upper: which upper bounds were reached or left, likewise.
+        upper: which upper bounds were reached or left, shape (bounds, batch).
     """
     for number, component in enumerate(problem.equation.bounded):
         value = jnp.where(lower[number], problem.bounds.lower[number], y[component])

@@ -88,9 +88,10 @@ def blank_entry(problem: Problem, node: Node) -> Entry:
 
 
 def _slope_before(problem: Problem) -> Float[Array, "n batch"]:
-    """The derivative of the initial history at t0, where a vanishing lag of a neutral one reads it.
+    """Derivative of the initial history at t0, shape (n, batch).
 
-    Zero for other equations, and where it is not finite; shape (n, batch).
+    A neutral equation reads it where a lag vanishes at t0. It is zero for other equations, and
+    where it is not finite.
     """
     if not problem.equation.neutral:
         return jnp.zeros_like(problem.y0)

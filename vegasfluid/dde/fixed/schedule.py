@@ -181,9 +181,15 @@ def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) 
 def _grid(
     times: np.ndarray, step: float, longest_lag: float, dtype: DTypeLike, rows: int | None = None
 ) -> Grid:
-    """The grid of steps of length `step` from the first save time on, with the history's size.
+    """Grid of time steps from the first save time on, with the number of rows of its history.
 
-    Its history ring covers `longest_lag` and has at least `rows` rows. All times have one unit.
+    Args:
+        times: save times in increasing order.
+        step: length of a step, in the unit of the times.
+        longest_lag: longest lag that the history covers, in the same unit.
+        dtype: dtype of times in the solve, which limits how short a step may be.
+        rows: smallest number of rows of the history ring; those that the lag does not need are
+            masked. None: as many as the lag needs.
 
     Raises:
         InvalidInput: if the step is too short for the precision of times, or for 2**31 steps.

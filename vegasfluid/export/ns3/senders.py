@@ -66,7 +66,10 @@ def sender_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters]
 
 
 def reno(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """The type ns3::TcpLinuxReno, for Reno and NewReno; arguments are not used."""
+    """ns-3's type of Reno and NewReno, ns3::TcpLinuxReno, which has no attributes.
+
+    None of the arguments is used.
+    """
     return Sender("ns3::TcpLinuxReno")
 
 
@@ -120,12 +123,18 @@ def scalable(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> 
 
 
 def dctcp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """The type ns3::TcpDctcp with gain and initial alpha of `law`."""
+    """ns-3's type of DCTCP, ns3::TcpDctcp, with the gain and initial alpha of `law`.
+
+    `name` and `parameters` are not used.
+    """
     return Sender("ns3::TcpDctcp", ns3_attributes(law))
 
 
 def udp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
-    """An empty type: no congestion control; arguments are not used."""
+    """Sender with an empty type, as UDP has no congestion control.
+
+    None of the arguments is used.
+    """
     return Sender("")
 
 

@@ -76,9 +76,10 @@ def cache_folder(rules: Rules) -> Path:
 
 
 def compiled(rules: Rules) -> Kernel:
-    """Kernel that runs the engine as machine code, for the rules and features in use.
+    """Kernel that runs the packet engine as machine code, for the rules and features in use.
 
-    It is compiled, or loaded from the cache folder, once per process.
+    At the first call in a process it is compiled, or loaded from the cache folder; later calls with
+    the same functions, features and record layout return the same kernel.
     """
     key = (*rules.functions(), rules.features, repr(layout(rules)))
     with LOCK:

@@ -208,9 +208,17 @@ def update_state(sim: Any, f: int, now: int, first: int, echo: bool) -> int:
 
 
 def leave_finished_state(sim: Any, f: int, now: int) -> None:
-    """End a reduction or a fast recovery of flow `f` whose packets are all acknowledged.
+    """End the CWR state or the fast recovery of flow `f` if an ACK completes it.
 
-    `now` is the time of the ACK, ps.
+    Fast recovery is complete when all packets sent before it are acknowledged, CWR (the response to
+    a mark) when also a packet sent after that is. The flow is then OPEN with a window of
+    `ssthresh`, unless fast recovery is undone as unnecessary. In the state OPEN only the time of
+    the first retransmission is reset; in the state LOSS nothing happens.
+
+    Args:
+        sim: the simulation.
+        f: number of the flow.
+        now: time of the ACK, ps.
     """
     flow = flow_of(sim, f)
     if flow.state == OPEN:
