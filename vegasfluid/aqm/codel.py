@@ -246,10 +246,11 @@ class ControlledDelay(TargetDelay):
         return CoDelState((growth - restart) / self.interval, running / self.interval)
 
     def converging_derivative(self, state: QueueState) -> CoDelState:
-        """Time derivative of a state that follows the delay: rate of drops and timer, 1/s.
+        """Time derivative of a state that converges at a constant queue: rate of drops, timer, 1/s.
 
-        The probability of a drop rises from 0 to nearly 1 just above the delay at which an
-        equilibrium is likely, and the timer goes to 1.
+        It starts the search for an equilibrium. With the time constant `interval`, the drop
+        probability approaches a value that rises from 0 to nearly 1 just above the delay at which
+        an equilibrium is likely, and the timer approaches 1.
         """
         load, timer = state.aqm_state
         delay = state.queue / state.capacity

@@ -107,9 +107,11 @@ class DelayControl(TargetDelay):
         return self.alpha * (delay - self.target) + self.beta * growth, growth
 
     def converging_derivative(self, state: QueueState) -> DelayControlState:
-        """Time derivative of a state that follows the delay: probability 1/s, old delay s/s.
+        """Time derivative of a state that converges at a constant queue: 1/s, and s/s.
 
-        The probability approaches a value that rises from 0 to 1 just above the target.
+        It starts the search for an equilibrium in place of the integral control. With the time
+        constant `t_update`, the probability approaches `search_prob`, which rises from 0 to 1 just
+        above the target, and the old delay the present one.
         """
         prob, old_delay = state.aqm_state
         delay = state.queue / state.capacity

@@ -160,9 +160,11 @@ class Pi(QueueControl):
         return PiState(self.w * clipped, self.w * (state.queue - old_queue))
 
     def converging_derivative(self, state: QueueState) -> PiState:
-        """Time derivative of a state that follows the queue: probability 1/s, old queue packets/s.
+        """Time derivative of a state that converges at a constant queue: 1/s, and packets/s.
 
-        The probability approaches a value that rises from 0 to 1 just above `q_ref`.
+        It starts the search for an equilibrium in place of the integral control. With the time
+        constant 1 / `w`, the probability approaches `search_prob`, which rises from 0 to 1 just
+        above `q_ref`, and the old queue the present one.
         """
         prob, old_queue = state.aqm_state
         wanted = self.search_prob(state)

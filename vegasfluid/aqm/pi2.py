@@ -121,7 +121,8 @@ class Pi2(DelayControl):
     def forced_prob(self, state: QueueState) -> Any:
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
-        Without `ecn` as any packet; with it, only where P^2 is above `mark_threshold`.
+        Without `ecn` it is `drop_prob`; with `ecn` it is 0 up to P^2 = `mark_threshold`, and
+        `drop_prob` above.
         """
         dropped = self.drop_prob(state)
         if not self.ecn:

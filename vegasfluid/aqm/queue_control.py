@@ -51,7 +51,7 @@ class QueueControl(QueueDiscipline):
     def forced_prob(self, state: QueueState) -> Any:
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
-        None with `ecn`, otherwise as any packet.
+        With `ecn` it is 0, as such packets are marked instead; without, it is `drop_prob`.
         """
         return 0.0 * state.queue if self.ecn else self.drop_prob(state)
 

@@ -24,11 +24,11 @@ class EpochCongestionControl(CongestionControl):
 
     @abstractmethod
     def plateau_time(self, kind: Any, lost: Any) -> Any:
-        """Age at which the window of an epoch reaches its plateau, s.
+        """Age of an epoch, s, at which its window reaches the plateau; K for CUBIC.
 
         Args:
-            kind: AFTER_LOSS, FAST_CONVERGENCE or AFTER_SLOW_START.
-            lost: window at the loss, packets.
+            kind: how the epoch starts: AFTER_LOSS, FAST_CONVERGENCE or AFTER_SLOW_START.
+            lost: window at the loss, packets; broadcast with `kind` to the shape of the result.
         """
 
     @abstractmethod
@@ -51,7 +51,11 @@ class EpochCongestionControl(CongestionControl):
 
     @abstractmethod
     def max_epoch_age(self, largest: float) -> float:
-        """Age (s) at which windows that were below `largest` (packets) at their loss exceed it."""
+        """Age of an epoch, s, from which on its window is above `largest`: an upper bound.
+
+        It holds for every epoch whose window at the loss was at most `largest` packets, and limits
+        the ages that the density model represents.
+        """
 
     @abstractmethod
     def applies_fast_convergence(self, state: Any) -> Any:

@@ -293,8 +293,8 @@ class Red(QueueDiscipline):
     def forced_prob(self, state: QueueState) -> Any:
         """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
-        Without `ecn`: as any packet. With `ecn` and `hard_drop`: 1 where the average queue is so
-        long that drops are certain, else 0. With `ecn` alone: 0.
+        Without `ecn` it is `drop_prob`. With `ecn` and `hard_drop` it is 1 where the average queue
+        is so long that drops are certain, else 0. With `ecn` alone it is 0.
         """
         if not self.ecn:
             return self.drop_prob(state)

@@ -201,8 +201,9 @@ class Vegas(CongestionControl):
     def sample(self, window: VegasWindow, signals: Signals) -> Any:
         """Round-trip time from which the dialect estimates the backlog, s.
 
-        It is the mean, or the smallest of a round trip. The smallest of n numbers that are uniform
-        over an interval is on average 1 / (n + 1) of its width above the lower end.
+        It is the mean RTT, or with `uses_min_rtt` the expected smallest RTT of the cwnd packets of
+        a round trip. RTTs are uniform over an interval of width `signals.jitter` around the mean;
+        the smallest of n is on average 1 / (n + 1) of the width above its lower end.
         """
         if not self.implementation.uses_min_rtt:
             return signals.rtt
@@ -245,9 +246,10 @@ class Vegas(CongestionControl):
         return self.derivative(window, signals, backlog, grow)
 
     def drift(self, window: VegasWindow, signals: Signals) -> VegasWindow:
-        """Mean rate of change of flows that recover from losses and of flows at equilibrium.
+        """Mean rate of change of the state of a group of flows, by growth and by losses.
 
-        Each field is in its unit per second (`cwnd` in packets/s); losses are included.
+        A fraction of the flows still recovers from a loss and grows; the others are at equilibrium
+        (`recovering_fraction`). Each field is in its unit per second (`cwnd` in packets/s).
         """
         backlog = self.backlog(window, signals)
         growth = self.derivative(window, signals, backlog, self.recovering_fraction(backlog))
@@ -312,12 +314,13 @@ class Vegas(CongestionControl):
         return window._replace(cwnd=left, slow_start=0 * window.slow_start)
 
     def threshold_derivative(self, window: VegasWindow, signals: Signals) -> Any:
-        """Time derivative of the smallest window after a loss (`threshold`), packets/s.
+        """Time derivative of `threshold`, the smallest window after a loss, packets/s.
 
-        The threshold follows (1 - b) times the window upwards, and falls with the window. Windows
-        of single flows exceed the threshold by about an exponential variate with the mean of the
-        group. A loss raises the threshold of those whose (1 - b) times the window is above it. Zero
-        in dialects without `keeps_ssthresh`.
+        0 in dialects without `keeps_ssthresh`. For a loss that cuts a fraction b of the window, the
+        threshold approaches (1 - b) times the window from below, and falls while it is less than 1
+        packet below the window; the time constant is a round trip. A loss raises it to (1 - b)
+        times the flow's window if that is higher. The excess of a flow's window over the threshold
+        is modelled as exponential, with the mean of the group, at least 1 packet.
         """
         if not self.implementation.keeps_ssthresh:
             return 0 * window.threshold
