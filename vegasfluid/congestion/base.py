@@ -272,10 +272,14 @@ class CongestionControl(Value):
     def with_losses(self, window: Any, growth: Any, signals: Signals) -> Any:
         """Mean rate of change of a state: growth of the flows not in recovery, plus losses.
 
+        growing * growth + loss_rate * loss_factor * (after_loss - window), where `loss_factor` is
+        that of the loss process.
+
         Args:
             window: mean state of a group of flows.
             growth: its rate of change between losses, each field in its unit per second.
-            signals: what the senders observe, of which `growing` and `loss_rate` are used.
+            signals: what the senders observe, of which `growing`, `loss_rate`, `loss_process` and
+                what `after_loss` reads are used.
 
         Returns:
             d(window)/dt, each field in its unit per second.

@@ -24,11 +24,11 @@ class EpochCongestionControl(CongestionControl):
 
     @abstractmethod
     def plateau_time(self, kind: Any, lost: Any) -> Any:
-        """Age at which the window of an epoch reaches its plateau, s.
+        """Age of an epoch, s, at which its window reaches the plateau; K for CUBIC.
 
         Args:
-            kind: AFTER_LOSS, FAST_CONVERGENCE or AFTER_SLOW_START.
-            lost: window at the loss, packets.
+            kind: how the epoch starts: AFTER_LOSS, FAST_CONVERGENCE or AFTER_SLOW_START.
+            lost: window at the loss, packets; broadcast with `kind` to the shape of the result.
         """
 
     @abstractmethod

@@ -186,9 +186,8 @@ class VegasRerouting(CongestionControl):
     def stationary_fields(self, window: ReroutingWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
         """Fields that no longer change at equilibrium, by name, with their values after a run.
 
-        No slow start, the base RTT (s) that the flow has measured, the queueing delay of its
-        backlog
-        (s), and no group with a high RTT.
+        No slow start, the base RTT (s) that the flow has measured, the queueing delay (s) of its
+        backlog, and no group with a high RTT.
         """
         measured = {"acked": self.learning + 0 * window.cwnd, "backlog_delay": rtt - base_rtt}
         plain = self.plain.stationary_fields(_as_vegas(window), rtt, base_rtt)
@@ -216,8 +215,8 @@ class VegasRerouting(CongestionControl):
     def drift(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
         """Mean rate of change of the state of a group of flows, by growth and by losses.
 
-        As for Vegas, a fraction of the flows recovers from losses, and the others are at
-        equilibrium. Each field is in its unit per second (`cwnd` in packets/s).
+        As for Vegas, a fraction of the flows still recovers from a loss and grows; the others are
+        at equilibrium. Each field is in its unit per second (`cwnd` in packets/s).
         """
         plain = self.plain
         backlog = plain.backlog(_as_vegas(window), signals)

@@ -157,9 +157,15 @@ class Session:
             yield {"errors": errors_of(error)}
 
     def export(self, request: Request, gone: Gone) -> Answer:
-        """Export `document` to the system `format`, as `vegasfluid export` does.
+        """Export `document` of a request to its `format`, as `vegasfluid export` does.
 
-        Returns `files`, texts by name, and `notes` on differences.
+        Args:
+            request: the request of a page.
+            gone: returns whether the page is gone, so that nobody waits for the answer.
+
+        Returns:
+            `files`, texts by name, and `notes` on differences; or `errors`, for an invalid document
+            or a network that the system does not support.
         """
         ticket = self._jobs.take(tab_of(request), gone)
         try:

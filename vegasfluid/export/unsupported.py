@@ -102,10 +102,16 @@ def linux_red_notes(links: Iterable[Link], system: str) -> tuple[str, ...]:
 def require_discipline(
     name: str, link: Link, system: str, kinds: tuple[type[Discipline], ...]
 ) -> Discipline:
-    """The queue discipline of link `name`, which must be of one of the classes `kinds`.
+    """Return a link's queue discipline if the system supports it.
+
+    Args:
+        name: name of the link, for the error message.
+        link: the link.
+        system: name of the system, for the error message.
+        kinds: classes of queue disciplines that the system supports, two or more.
 
     Raises:
-        InvalidInput: for another queue discipline; names `system` and those that it has.
+        InvalidInput: for another queue discipline; the message lists the supported ones.
     """
     if not isinstance(link.aqm, kinds):
         *first, last = (kind.name for kind in kinds)

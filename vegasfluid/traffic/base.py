@@ -105,7 +105,7 @@ class TrafficSource(Value):
         return 1.0
 
     def arrival_rate(self, transfers: Real) -> Real:
-        """New transfers of a flow, 1/s.
+        """Rate at which a flow's new transfers arrive, 1/s; by default 0.
 
         Args:
             transfers: mean number of its transfers that are active or waiting.
@@ -114,6 +114,8 @@ class TrafficSource(Value):
 
     def busy_fraction(self, transfers: Real) -> Real:
         """Fraction of time in which a flow has an active transfer, 0 to 1.
+
+        By default `transfers` itself: a flow has at most one transfer at a time.
 
         Args:
             transfers: mean number of its transfers that are active or waiting.

@@ -38,7 +38,10 @@ class Cbr(TrafficSource):
     """Rate at which packets are offered to TCP."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """Rate at which packets are offered to TCP, packets/s."""
+        """Constant rate at which the application offers packets, packets/s.
+
+        `packet_bytes` is not used.
+        """
         return self.rate
 
     @property

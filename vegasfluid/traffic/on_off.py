@@ -143,7 +143,10 @@ class OnOff(TrafficSource):
             raise InvalidInput("OnOff", missing[0], f"given with {given}", Words("missing"))
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """Mean rate of a flow over on and off times during a transfer, packets/s."""
+        """Mean rate of packets over on and off times during a transfer, packets/s.
+
+        `packet_bytes` is not used.
+        """
         return self.rate * self.on / (self.on + self.off)
 
     def action_rate(self, packet_bytes: int) -> float:
@@ -160,7 +163,11 @@ class OnOff(TrafficSource):
         return super().action_rate(packet_bytes) + cycles
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """Mean size of a transfer, packets of `packet_bytes` bytes; infinite without sessions."""
+        """Mean number of packets in a transfer, each size rounded up; infinite without sessions.
+
+        Args:
+            packet_bytes: size of a packet, bytes.
+        """
         return (
             mean_transfer(self.mean_size, packet_bytes) if self.mean_size is not None else math.inf
         )

@@ -42,7 +42,10 @@ class Poisson(TrafficSource):
     """Mean time between two packets."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """Mean rate at which packets are offered to TCP, packets/s."""
+        """Mean rate at which the application offers packets, packets/s: 1 / `mean_interval`.
+
+        `packet_bytes` is not used.
+        """
         return 1 / self.mean_interval
 
     @property

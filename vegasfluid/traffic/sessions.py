@@ -40,7 +40,7 @@ def transfer_size(flow: Any) -> int:
 
 
 def mean_transfer(megabytes: float, packet_bytes: int) -> float:
-    """Mean size of a transfer in whole packets; rounding up adds about one half.
+    """Mean number of packets in a transfer; rounding each size up adds about one half.
 
     Args:
         megabytes: mean size, MB (1 000 000 bytes).
@@ -108,7 +108,7 @@ class Sessions(TrafficSource):
     """Whether sessions arrive independently and wait while another of the flow is active."""
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """Mean size of a transfer in whole packets of `packet_bytes` bytes."""
+        """Mean number of packets in a transfer, of `packet_bytes` bytes, each size rounded up."""
         return mean_transfer(self.mean_size, packet_bytes)
 
     def initial_transfers(self) -> float:

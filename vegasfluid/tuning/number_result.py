@@ -172,7 +172,13 @@ class NumberRecommendation(NotebookTable):
         return float(np.mean([self.objective.value(rates) for rates in runs]))
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON output of `recommend`: plain numbers and texts; units end the keys."""
+        """The JSON output of `recommend` for numbers of a network: plain numbers and texts.
+
+        Returns:
+            The keys of `Recommendation.as_json` without `fluid_alpha_packets`, with an empty
+            `settings`; and `goal_value` (before and after), `notes`, `parameters` by name and, with
+            constraints, `limits`. Units end the keys.
+        """
         before = self.before.vegas_json(self.tuned)
         limits = {one.quantity: one.bound for one in self.constraints.each}
         return {

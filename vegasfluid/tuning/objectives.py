@@ -40,7 +40,8 @@ class Rates(NamedTuple):
         tuned: 1 for groups of the tuned class, 0 for others; where several classes are tuned, 1, 2
             and so on; known numbers, not traced; (groups,).
         fair: goodput of each flow if all had the same and the link was full, packets/s.
-        queueing_delay: mean waiting time of a packet, s; NaN where nobody measured it.
+        queueing_delay: mean waiting time of a packet in the queues of the path, s; NaN if it was
+            not measured.
     """
 
     goodput: Any
@@ -73,7 +74,7 @@ class Objective(ABC):
 
     @abstractmethod
     def value(self, rates: Rates) -> float:
-        """The objective as it is reported, such as a goodput ratio or Jain's index; no unit."""
+        """The objective as it is reported, such as Jain's index; `unit` describes the number."""
 
     @property
     def target(self) -> float | str:
@@ -163,7 +164,7 @@ class JainIndex(Objective):
 
 @dataclass(frozen=True)
 class AlphaFair(Objective):
-    """Alpha-fair utility, expressed by the rate that would be as good if every flow had it.
+    """Alpha-fair utility, as the rate that would have the same utility if every flow had it.
 
     Args:
         aversion: to inequality: 0 counts the sum only, 1 is proportional fairness, 2 minimises
@@ -193,9 +194,9 @@ class AlphaFair(Objective):
         return "proportional_fairness" if proportional else f"alpha_fairness_{self.aversion:g}"
 
     def loss(self, rates: Rates) -> Any:
-        """log(fair share of the link / equally good rate), without unit.
+        """log(fair rate / equivalent rate) of the goodputs, without unit; 0 if all have `fair`.
 
-        The equally good rate, if every flow had it, would have the utility of the actual goodputs.
+        If every flow had the equivalent rate, the utility would be that of the actual goodputs.
         """
         logs, weight = jnp.log(rates.goodput / rates.fair), rates.count / rates.count.sum()
         power = 1 - self.aversion
@@ -206,7 +207,7 @@ class AlphaFair(Objective):
         return -(jnp.log((weight * powers).sum()) + largest) / power
 
     def value(self, rates: Rates) -> float:
-        """The rate that would be as good for every flow, divided by the fair rate; no unit."""
+        """Rate of the same utility if every flow had it, divided by the fair rate; no unit."""
         return math.exp(-float(self.loss(rates)))
 
 
@@ -262,7 +263,7 @@ class SmallestDelay(Objective):
         return 0.0 * rates.goodput.sum()
 
     def value(self, rates: Rates) -> float:
-        """Mean queueing delay, s."""
+        """Mean waiting time of a packet in the queues of the path, s; NaN if not measured."""
         return float(rates.queueing_delay)
 
 

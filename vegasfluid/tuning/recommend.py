@@ -112,9 +112,9 @@ def recommend(
     tune_gamma: bool = False,
     **settings: Unpack[RunSettings],
 ) -> Recommendation | JointRecommendation | NumberRecommendation:
-    """Find the Vegas parameters at which a Vegas flow gets `ratio` times another flow's goodput.
+    """Recommend Vegas parameters, or other numbers of a network, that are best for an objective.
 
-    Or the values of any numbers of congestion controls and queues that are best for an objective.
+    By default: alpha and beta at which a Vegas flow gets `ratio` times another flow's goodput.
 
     Args:
         network: classes of Vegas flows and at least one class that is not tuned.

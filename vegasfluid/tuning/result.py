@@ -154,9 +154,11 @@ class Recommendation(NotebookTable):
         """The JSON output of `recommend` for one class: plain numbers and texts.
 
         Returns:
-            `recommended` and `before` (alpha and beta, packets), averages of the fluid model and of
-            the packet simulator with each of these settings, `reached` and `reason`, equivalent
-            `settings` by system, warnings, and `seconds` of wall time; units end the keys.
+            `tuned` (class), `goal`, `reached`, `reason`; `recommended` and `before`: alpha, beta
+            (packets) and more; means after the warm-up in `fluid` and `packets` with the former,
+            in `before` with the latter; `fluid_alpha_packets`, the best alpha of the fluid model;
+            `settings` and `settings_missing` by system; `assumed`, `warnings`, `disagreements`;
+            `seconds` of wall time. Units end the keys.
         """
         law = self.after.law
         return {

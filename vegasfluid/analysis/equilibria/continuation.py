@@ -132,10 +132,16 @@ def evaluate(model: FluidModel, vector: np.ndarray, *, clip: bool = False) -> Ev
 
 @jax.jit
 def residual(model: FluidModel, unknowns: Unknowns) -> tuple[Unknowns, Quantities]:
-    """Rate of change of each unknown of a fluid model, in its own unit per second; compiled.
+    """Residual of the equilibrium equations, which is 0 at equilibrium; compiled.
 
-    It is 0 at equilibrium. For counter rates it is their error, 1/s. The second result are the
-    quantities of the network there, which have no derivatives.
+    Args:
+        model: the fluid model.
+        unknowns: the point, each unknown in its own unit.
+
+    Returns:
+        The rate of change of each unknown, in its unit per second (for counter rates: the computed
+        minus the given rate, 1/s); and the quantities of the network at the point, through which
+        JAX does not differentiate.
     """
     equations = EquilibriumEquations.from_model(model)
     observed, rates = equations.evaluate(unknowns)

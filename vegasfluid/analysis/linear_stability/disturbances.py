@@ -180,8 +180,8 @@ def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:
     """The rate at which small disturbances grow, 1/s; negative if they decay; (networks,).
 
     It is the slope of the logarithm of the most oscillating window's range (largest less smallest)
-    in tenths of the run, without the first two. Infinite where fewer than two of these ranges are
-    between rounding and nonlinear effects.
+    in tenths of the run, without the first two. Where fewer than two of these ranges are between
+    rounding and nonlinear effects: inf where the range grows, -inf where it shrinks, else NaN.
 
     Args:
         times: sample times, s; (samples,).
@@ -193,8 +193,14 @@ def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:
 def growth_of(times: np.ndarray, cwnd: np.ndarray) -> float:
     """The rate at which a small disturbance of one network grows, 1/s; negative if it decays.
 
-    `times` are in s, (samples,); `cwnd` are the windows, packets, (samples, groups). The result
-    is infinite if fewer than two tenths of the run can be used, see `growth_rate`.
+    Args:
+        times: sample times, s; (samples,).
+        cwnd: windows, packets; (samples, groups).
+
+    Returns:
+        The rate, see `growth_rate`. If fewer than two tenths of the run can be used, inf where the
+        window's range is larger in the last tenth than in the third, -inf where it is smaller, and
+        NaN where it is equal.
     """
     length = len(times) // INTERVALS
     ranges = np.array(

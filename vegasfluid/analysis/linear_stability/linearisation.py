@@ -201,11 +201,16 @@ class Linearisation(NamedTuple):
         return bool(self.output_row(found, output).any() or by_past)
 
     def system(self, found: Jacobians, outputs: list[Output]) -> DelaySystem:
-        """The linear delay system of a network near its equilibrium, from the Jacobians `found`.
+        """The linear delay system of a network near its equilibrium.
 
-        Its states are the unknowns not at limits or corners, each in units of its value at
-        equilibrium, so the state matrix is in 1/s. `outputs` are the past values and rates that act
-        on it.
+        Args:
+            found: Jacobians of the rates of change at the equilibrium.
+            outputs: past values and rates that act on the system, m of them.
+
+        Returns:
+            The system. Its states are the unknowns not at a limit or a corner, each divided by its
+            value at equilibrium, so the state matrix is in 1/s. The outputs are in packets (queues)
+            and 1/s (rates of counters).
         """
         size, free = self.values.size, self.free
         unit = np.maximum(np.abs(self.values), SMALLEST_SCALE)

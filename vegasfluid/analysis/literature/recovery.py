@@ -55,7 +55,7 @@ class Recovery(NamedTuple):
 
 
 def seen_at(cwnd: Any, rtt: float) -> Signals:
-    """What a sender without losses after slow start observes: its RTT, and cwnd / rtt ACKs/s.
+    """Signals of a sender after slow start without losses: its RTT, and cwnd / rtt packets/s.
 
     Args:
         cwnd: congestion window, packets.

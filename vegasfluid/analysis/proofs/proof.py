@@ -163,15 +163,17 @@ def require_box(equations: SingleLinkEquations) -> None:
 
 
 def require_falling_rates(equations: SingleLinkEquations) -> None:
-    """Prove that competitors' rates fall as the queue rises from min_thresh to the largest queue.
+    """Prove hypothesis (H1): the rates of all competitors fall as the queue rises.
 
-    It is hypothesis (H1); the range is subdivided where necessary.
+    The queue rises from min_thresh to the largest queue, packets; that interval is subdivided where
+    necessary. The competitors' windows must also grow without bound as the drop probability p
+    approaches 0.
 
     Args:
         equations: at the current precision.
 
     Raises:
-        NotProven: where a sign stays uncertain, or a window may not grow without bound as p falls.
+        NotProven: if that cannot be shown with the intervals of this precision.
     """
     branches = [branch for law in equations.responses.values() for branch in law.branches]
     if not all(branch.factor > 0 and branch.loss_power > 0 for branch in branches):

@@ -184,7 +184,8 @@ class Cubic(EpochCongestionControl):
         """Time K from a loss to the plateau of the cubic, s (sections 4.2, 4.7, 4.10).
 
         Args:
-            kind: AFTER_LOSS; FAST_CONVERGENCE: for half the height; AFTER_SLOW_START: 0.
+            kind: AFTER_LOSS; FAST_CONVERGENCE: the plateau is half as far up; AFTER_SLOW_START: K
+                is 0.
             lost: window at the loss, packets.
         """
         factor = smooth.cube_root(1 - kind / 2)
@@ -262,25 +263,28 @@ class Cubic(EpochCongestionControl):
         return self.with_losses(window, rates, signals)
 
     def closure(self, process: str) -> tuple[Any, Any]:
-        """Two constants of `drift`, from the loss process, beta and `fast_convergence`.
+        """Two constants of `drift` that give the mean window of a loss process at equilibrium.
 
-        The first is a fraction: so much of the variance of the flows' times since their last loss
-        counts in the mean slope of the cubic. The second is the growth of W_est, packets per round
-        trip.
+        The mean window is c (R / p)^(3/4) packets in the cubic region, for the round-trip time R,
+        s, and the loss probability p. With b = 1 - beta, c is (C / b)^(1/4) for `meanfield`
+        (Vardoyan, Hollot and Towsley) and (C (3 + beta) / (4 b))^(1/4) for `periodic` (RFC 9438,
+        section 5.1). For `iid` and C = 0.4 it is 1.300 at b = 0.3 and 1.492 at b = 0.2, with fast
+        convergence 1.196 and 1.382.
 
-        With b = 1 - beta, a fraction of 1/3 gives the equilibrium (C / b)^(1/4) (R / p)^(3/4) of
-        Vardoyan, Hollot and Towsley. The RFC's periodic losses give (C (3 + beta) / (4 b))^(1/4)
-        (section 5.1); independent losses give 1.300 at b = 0.3 and 1.492 at b = 0.2, or 1.196 and
-        1.382 with fast convergence. In the Reno-friendly region independent losses give
-        1.413 / sqrt(p) at b = 0.3 with RFC 9438, as after a long time W_est grows by one packet per
-        round trip. With a given `friendly_increase` a, growth is proportional to a^(0.64 + 0.12 b):
-        within 5 % for a from 0.1 to 1.5. With other implementations the region is that of additive
-        increase.
-        The numbers for independent losses were simulated for this project (see its tests) and are
-        interpolated in b by parabolas and a line.
+        In the Reno-friendly region the mean window is that of additive increase. Only with RFC 9438
+        and `iid` losses, W_est finally grows by one packet per round trip: the mean window is
+        1.413 / sqrt(p) packets at b = 0.3. With a given `friendly_increase` a, its growth is then
+        proportional to a^(0.64 + 0.12 b), within 5 % for a from 0.1 to 1.5.
+
+        The numbers for `iid` were simulated for this project (see its tests); parabolas and a line
+        in b interpolate them.
 
         Args:
             process: a name in `LOSS_PROCESSES`.
+
+        Returns:
+            The fraction, 0 to 1, of the variance of the times since the last loss that counts in
+            the mean slope of the cubic; and the growth of W_est, packets per round trip.
         """
         cut = 1 - self.beta
         additive = self.reno_increase / aimd_loss_factor(process, cut)

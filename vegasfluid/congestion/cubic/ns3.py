@@ -123,9 +123,14 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Window after a loss, packets: beta times the window in use (`window`), at least 2.
+    """Window after a loss, whole packets: beta times `window`, rounded down, at least 2.
 
-    Ends the epoch, and sets `last_max` (packets), which fast convergence may lower.
+    Ends the epoch, and sets `last_max`, whole packets: `window` rounded down, which fast
+    convergence lowers if it is below the last maximum. `flow.cwnd` stays unchanged.
+
+    Args:
+        flow: record of the flow, changed in place.
+        window: window in use, packets.
     """
     cwnd = float(int(window))
     gives_way = flow.fast_convergence and cwnd < flow.last_max

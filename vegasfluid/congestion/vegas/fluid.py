@@ -324,12 +324,13 @@ class Vegas(CongestionControl):
         return window._replace(cwnd=left, slow_start=0 * window.slow_start)
 
     def threshold_derivative(self, window: VegasWindow, signals: Signals) -> Any:
-        """Time derivative of the smallest window after a loss (`threshold`), packets/s.
+        """Time derivative of `threshold`, the smallest window after a loss, packets/s.
 
-        The threshold follows (1 - b) times the window upwards, and falls with the window. Windows
-        of single flows exceed the threshold by about an exponential variate with the mean of the
-        group. A loss raises the threshold of those whose (1 - b) times the window is above it. Zero
-        in dialects without `keeps_ssthresh`.
+        0 in dialects without `keeps_ssthresh`. For a loss that cuts a fraction b of the window, the
+        threshold approaches (1 - b) times the window from below, and falls while it is less than 1
+        packet below the window; the time constant is a round trip. A loss raises it to (1 - b)
+        times the flow's window if that is higher. The excess of a flow's window over the threshold
+        is modelled as exponential, with the mean of the group, at least 1 packet.
         """
         if not self.implementation.keeps_ssthresh:
             return 0 * window.threshold

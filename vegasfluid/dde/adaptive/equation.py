@@ -127,10 +127,18 @@ def _reading(program: Program, closed_over: list[Array]) -> Callable[..., Array]
 def _initial_history(
     arguments: Arguments, example: tuple[Array, Array, PyTree], closed_over: list[Array]
 ) -> Callable[[Array, AllArgs], Array]:
-    """The state before t0 as a function of (s, all args).
+    """The state before t0 as a function of a time s and all args; without a history, always y0.
 
-    The other functions below take the same: the user's functions, (t, y, args) for tracing, and the
-    list of closed-over arrays, to which they append theirs.
+    Args:
+        arguments: the user's functions, of which `initial_history` is used.
+        example: (t, y, args) with which they are traced.
+        closed_over: traced arrays that the user's functions close over; theirs are appended.
+
+    Returns:
+        The function, whose result has the shape of y.
+
+    Raises:
+        InvalidInput: if the history has another shape.
     """
     before = arguments.initial_history
     if before is None:
@@ -145,7 +153,10 @@ def _initial_history(
 def _projection(
     arguments: Arguments, example: tuple[Array, Array, PyTree], closed_over: list[Array]
 ) -> Callable[[Array, AllArgs], Array] | None:
-    """The projection as a function of (y, all args), if there is one."""
+    """The projection as a function of (y, all args); None if there is none.
+
+    The arguments and the error are those of `_initial_history`, for `project`.
+    """
     project = arguments.project
     if project is None:
         return None
@@ -158,7 +169,10 @@ def _projection(
 def _resets(
     arguments: Arguments, example: tuple[Array, Array, PyTree], closed_over: list[Array]
 ) -> tuple[Any, ...]:
-    """The resets, with effects that are functions of (t, y, all args)."""
+    """The resets, with effects that are functions of (t, y, all args).
+
+    The arguments and the error are those of `_initial_history`, for `resets`.
+    """
 
     def effect(reset: Any) -> Callable[[Array, Array, AllArgs], Array]:
         program = traced_program(

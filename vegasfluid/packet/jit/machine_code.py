@@ -129,7 +129,10 @@ def digests_in(folder: Path) -> dict[str, str]:
 
 
 def seal(folder: Path) -> None:
-    """Write the digests of a folder's files, last of all; nothing if the disk is full."""
+    """Write the digests of a folder's files, by which `intact` checks them later.
+
+    An OSError, such as a full disk, is ignored: the digests are then not written.
+    """
     new = folder / f"{DIGESTS}.new"
     with contextlib.suppress(OSError):
         new.unlink(missing_ok=True)

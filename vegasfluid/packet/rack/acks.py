@@ -240,7 +240,11 @@ def undo_or_open(sim: Any, f: int, now: int) -> None:
 
 
 def may_undo(flow: Any, now: int) -> bool:
-    """Whether a recovery may be undone at `now` (ps): nothing that it retransmitted was lost."""
+    """Whether an ACK at `now` (ps) shows that a flow's recovery was unnecessary.
+
+    A recovery has started, and it has retransmitted nothing, or the ACK comes sooner than the
+    smallest RTT after its first retransmission, so that the original packet had arrived.
+    """
     if flow.undo_marker == NOT_SET:
         return False
     return flow.undo_resent == 0 or was_spurious(flow, now)
