@@ -73,7 +73,7 @@ class Evaluation:
     def disagreements(self, network: Network, tuned: str) -> list[str]:
         """Sentences on where fluid model and packet simulator disagree; empty if they agree.
 
-        Ratios of goodputs differ by over 25 %, mean queues by over 50 %, or `tuned` starves in one.
+        Goodput ratios differ by over 25 %, mean queues by over 50 %, or `tuned` starves in one.
 
         Args:
             network: with these parameters.
@@ -389,13 +389,10 @@ class Robustness:
 
 @dataclass(frozen=True)
 class RobustRecommendation(Recommendation):
-    """Parameters for a network with uncertain numbers; `before` and `after` are at the nominal one.
-
-    Args:
-        robust: ratios over the ranges.
-    """
+    """Parameters for uncertain numbers; `before` and `after` are at the nominal network."""
 
     robust: Robustness
+    """Ratios over the ranges of the uncertain numbers."""
 
     def as_json(self) -> dict[str, Any]:
         """The JSON output of a `Recommendation`, and a block `robust`."""
