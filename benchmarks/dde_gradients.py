@@ -143,7 +143,10 @@ def measure(full: bool) -> Figures:
 def table(values: dict[str, float]) -> list[str]:
     """Return the lines of a Markdown table of all errors, from the figures by name."""
     columns = [f"{method}, {tolerance:.0e}" for method in METHODS for tolerance in TOLERANCES]
-    lines = ["| derivative by | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    lines = [
+        "| derivative with respect to | " + " | ".join(columns) + " |",
+        "|---" * (len(columns) + 1) + "|",
+    ]
     for name in exact():
         keys = [f"{name}.{column.replace(', ', '.')}" for column in columns]
         cells = [f"{values[key]:.2g}" for key in keys]

@@ -64,7 +64,7 @@ def test_over_drop_tail_single_packets_decide_or_phases() -> None:
 
 def test_starved_classes_and_timeouts_without_losses_are_reported() -> None:
     (reason_given,) = compare(network(), seen(0.04), seen(0.045))
-    assert reason_given.startswith("A flow of vegas starves, with 0.04 times")
+    assert reason_given.startswith("A flow of vegas starves: it gets 0.04 times")
     more = {"timeouts": {"reno": 12.0, "vegas": 0.0}, "lost": {"reno": 0.0, "vegas": 0.0}}
     (reason_given,) = compare(network(), seen(**more), seen())
     assert reason_given.startswith(

@@ -181,7 +181,7 @@ def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
         fluid_value = fluid.ratios[name]
         if min(fluid_value, packet_value) < STARVATION_RATIO:
             yield (
-                f"A flow of {name} starves, with {fluid_value:.2g} times the goodput of other "
+                f"A flow of {name} starves: it gets {fluid_value:.2g} times the goodput of other "
                 f"flows in the fluid model, and {packet_value:.2g} times in the packet simulator."
             )
 

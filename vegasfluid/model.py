@@ -57,7 +57,7 @@ class Model(Value):
         until = self.duration if duration is None else duration
         begin = self.warmup if warmup is None else warmup
         if warmup is None and until <= begin:
-            allowed = f"above the warm-up of {begin:g} s, unless that is changed, too"
+            allowed = f"above the warm-up of {begin:g} s (or change the warm-up, too)"
             raise InvalidInput("Model", "until", allowed, until)
         return replace(
             self,

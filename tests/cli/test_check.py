@@ -106,7 +106,7 @@ def test_check_json_has_the_hosts(run, tmp_path):
 def test_an_assumed_host_is_named(run, tmp_path):
     assumed = document(run("check", written(tmp_path, LINUX), "--json")[1])["assumed"]
     assert assumed[0].startswith(
-        "The end hosts of reno and vegas are those of the Vegas dialect, linux"
+        "The end hosts of reno and vegas are linux hosts, as the Vegas dialect is linux"
     )
     given = LINUX.replace("count = 2", 'count = 2\nhost = "linux"')
     for text in (given, SMALL):  # ns-2 has the hosts of a textbook

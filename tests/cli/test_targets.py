@@ -38,7 +38,7 @@ def test_files_of_others_are_not_replaced(run, small, tmp_path, monkeypatch, nam
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(OTHERS[name])
     command, *more = COMMANDS[name]
-    allowed = "a new file, or one that vegasfluid wrote (--force replaces any)"
+    allowed = "a new file, or one that vegasfluid wrote (--force overwrites any file)"
     assert_invalid_input(run(command, small, *more, name), f"{more[-1]} must be {allowed}", name)
     assert Path(name).read_bytes() == OTHERS[name]
     assert sorted(os.listdir()) == sorted(["model.toml", name])

@@ -153,7 +153,7 @@ def test_the_density_model_has_the_same_shares() -> None:
 
 def test_an_equilibrium_of_queues_of_flows_is_refused() -> None:
     network = Network(Link(CAPACITY, 200, FqCoDel()), BESIDE["reno"])
-    with pytest.raises(Unsupported, match="aqm fq_codel is not supported: flows with a queue each"):
+    with pytest.raises(Unsupported, match="aqm fq_codel is not supported: each flow has its own"):
         equilibrium(network)
 
 

@@ -93,7 +93,7 @@ def test_iso_times_and_a_line_that_was_cut(tmp_path):
         ('t,cwnd\n0,"1\n', "line 2: the quotes must end, but here is '0,\"1'."),
         (
             "something\nelse\n",
-            ": the content must be of ss -tin, tc -s -j qdisc show, iperf3",
+            ": the content must be output of ss -tin, tc -s -j qdisc show, iperf3",
         ),
     ],
 )

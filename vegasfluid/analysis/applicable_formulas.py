@@ -192,7 +192,7 @@ def fair_alpha_formulas(
     )
     dialect = Vegas(dialect=law.dialect)
     formulas = {
-        "queue at the share": red_queue_formula(red),
+        "queue at this ratio": red_queue_formula(red),
         "fair alpha, RED_min / N": closed_forms.fair_alpha_heuristic(),
         "fair alpha, first order": closed_forms.fair_alpha_expanded(1),
         "fair alpha, no losses": closed_forms.fair_alpha_lossless(dialect),

@@ -196,7 +196,7 @@ def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
     if small:
         yield (
             f"windows of {' and '.join(small)} are below {FEW_PACKETS:g} packets, where timeouts "
-            "and whole packets matter, which theory leaves out"
+            "and rounding to whole packets matter; theory ignores both"
         )
     few = min(network.flow_count(name) for name in network.links)
     if few < FEW_FLOWS:

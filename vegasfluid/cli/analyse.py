@@ -211,7 +211,9 @@ def show(analysis: Analysis) -> None:
         out.print(cycle_line(analysis, analysis.cycle))
     if analysis.at_fair_alpha is not None:
         out.print(fair_line(analysis))
-        out.print(stability_line(analysis.at_fair_alpha, "With this alpha: "))
+        out.print(
+            stability_line(analysis.at_fair_alpha, f"With alpha = {analysis.fair_alpha:.6g}: ")
+        )
     elif analysis.nearest is not None:
         out.print(nearest_line(analysis, analysis.nearest))
     if analysis.packets is not None:
@@ -252,7 +254,9 @@ def show_equilibria(analysis: Analysis) -> None:
 def cycle_line(analysis: Analysis, cycle: LimitCycle) -> str:
     """Sentence with means over a limit cycle: queues, windows (packets), goodput (Mbit/s)."""
     per_packet = 1 / mbps(1.0, analysis.network.packet_bytes)
-    period = "" if cycle.period is None else f", which oscillates every {cycle.period:.3g} s"
+    period = (
+        "" if cycle.period is None else f", which oscillates with a period of {cycle.period:.3g} s"
+    )
     queues = [
         f"{name}: queue {mean:.4g} packets ({lowest:.4g} to {highest:.4g})"
         for name, (mean, lowest, highest) in cycle.queue.items()
@@ -305,7 +309,7 @@ def queue_table(analysis: Analysis) -> Any:
 
 
 def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:
-    """Equilibria to print, each with a prefix for the names in the tables, such as `fair: `."""
+    """Equilibria to print, each with a prefix for names in the tables, such as `fair alpha: `."""
     if analysis.present is None:
         return []
     present = analysis.present.equilibrium
@@ -314,7 +318,7 @@ def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:
     if present.upper is not None:
         states = [("from below: ", present), ("from above: ", present.upper)]
     fair = analysis.at_fair_alpha
-    return states if fair is None else [*states, ("fair: ", fair.equilibrium)]
+    return states if fair is None else [*states, ("fair alpha: ", fair.equilibrium)]
 
 
 def class_cells(equilibrium: Equilibrium, name: str) -> tuple[str, str, str, str]:
@@ -374,7 +378,9 @@ def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:
 
 def published_table(formulas: tuple[PublishedValue, ...]) -> Any:
     """Table of published formulas: value, the equilibrium's value, unit, and validity here."""
-    rows = table("published formula", "source", "value", "here", "unit", "valid", texts=("source",))
+    rows = table(
+        "published formula", "source", "value", "model", "unit", "valid", texts=("source",)
+    )
     for formula in formulas:
         values = (f"{formula.value:.4g}", f"{formula.model_value:.4g}")
         valid = "yes" if formula.valid else "no"

@@ -108,7 +108,7 @@ def buffers(network: Network, product: float) -> str:
     if len(network.links) > 1:
         return ""
     [link] = network.links.values()
-    return f"; the buffer has {link.buffer / product:.3g} times as many"
+    return f"; the buffer holds {link.buffer / product:.3g} times as many"
 
 
 def hosts(network: Network) -> dict[str, dict[str, Any]]:
@@ -140,8 +140,16 @@ def hosts(network: Network) -> dict[str, dict[str, Any]]:
 
 def hosts_table(entries: dict[str, dict[str, Any]]) -> Table:
     """Table of what the hosts of each class do; `entries` are those of `hosts`."""
-    columns = ("class", "host", "opens with", "delays ACKs", "ACK, bytes", "min RTO, s", "recovery")
-    rows = table(*columns, texts=["host", "delays ACKs", "recovery"])
+    columns = (
+        "class",
+        "host",
+        "initial cwnd",
+        "delayed ACKs",
+        "ACK, bytes",
+        "min RTO, s",
+        "recovery",
+    )
+    rows = table(*columns, texts=["host", "delayed ACKs", "recovery"])
     for name, entry in entries.items():
         delays = f"{entry['delayed_ack_s'] * 1e3:g} ms" if entry["delayed_ack_s"] else "no"
         if entry["delayed_ack_s"] and entry["quick_acks"]:

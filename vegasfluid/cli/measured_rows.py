@@ -34,4 +34,4 @@ def show_caveats(document: dict[str, Any]) -> None:
     for warning in document["warnings"]:
         out.print(f"Warning: {warning}")
     for sentence in document["disagreements"]:
-        out.print(f"Engines disagree: {sentence}")
+        out.print(f"Engines compared: {sentence}")

@@ -71,7 +71,7 @@ def run(
     for document in documents:
         show(model, document)
     for sentence in differences:
-        console().print(f"Engines disagree: {sentence}")
+        console().print(f"Engines compared: {sentence}")
     show_written(out, plot)
 
 

@@ -62,7 +62,7 @@ def check_target(
     if model and Path(model).exists() and target.samefile(model):
         raise InvalidInput(command, option, "a file other than MODEL", str(target))
     if not force and not is_ours(target):
-        allowed = "a new file, or one that vegasfluid wrote (--force replaces any)"
+        allowed = "a new file, or one that vegasfluid wrote (--force overwrites any file)"
         raise InvalidInput(command, option, allowed, str(target))
 
 

@@ -59,7 +59,7 @@ def header_comments(
     lines += comment(f"Source: {model.source}") if model.source else []
     for name, parameters in vegas.items():
         values = ", ".join(f"{key} {value:g}" for key, value in parameters.values.items())
-        lines += comment(f"Vegas of {name}: {values}; {parameters.origin}.")
+        lines += comment(f"Vegas parameters of {name}: {values}; {parameters.origin}.")
     for note in notes:
         lines += comment(note)
     return lines

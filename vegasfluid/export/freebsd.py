@@ -78,7 +78,7 @@ BYTES_NOTE = "The queue is in packets, where the model counts bytes."
 HEAD = """\
 #!/bin/sh
 # Settings for FreeBSD, written by vegasfluid. Each host and each router needs its own part:
-#   sh tune.sh PART [INTERFACE]        (as root; without PART the parts are listed)"""
+#   sh tune.sh PART [INTERFACE]        (as root; without PART, it lists the parts)"""
 PROCEDURES = """
 need_interface() {
     [ -n "$INTERFACE" ] || { echo "usage: sh tune.sh $1 INTERFACE" >&2; exit 2; }
@@ -172,7 +172,7 @@ def queue_part(
     slots = int(link.buffer)
     lines = comment(
         f"The interface that sends into {name}; the same in the other direction. "
-        f"delay: {link.delay * 1e3:g} ms in the model, {delay} ms in dummynet (whole milliseconds)."
+        f"delay: {link.delay * 1e3:g} ms in the model, {delay} ms in dummynet (in whole ms)."
     )
     queue, notes = f"queue {slots}", []
     law = require_discipline(name, link, "freebsd", QUEUES)

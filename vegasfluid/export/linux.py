@@ -75,7 +75,7 @@ UNITS = (
 HEAD = """\
 #!/bin/sh
 # Settings for Linux, written by vegasfluid. Each host and each router needs its own part:
-#   sh tune.sh PART [DEVICE [shape]]        (as root; without PART the parts are listed)"""
+#   sh tune.sh PART [DEVICE [shape]]        (as root; without PART, it lists the parts)"""
 
 
 def export_linux(model: Model, points: Points, seed: int) -> Exported:

@@ -84,9 +84,9 @@ def class_warnings(run: Recording, late: slice) -> Iterator[str]:
             continue
         if cwnd[number] < FEW_PACKETS:
             yield (
-                f"{name}: the mean window is {cwnd[number]:.1f} packets; below {FEW_PACKETS:g}, "
-                "the model is inaccurate: its windows are not whole numbers, and many losses end "
-                "in timeouts."
+                f"{name}: the mean window is {cwnd[number]:.1f} packets. Below {FEW_PACKETS:g} "
+                "packets the model is inaccurate: it does not round windows to whole packets, and "
+                "many losses end in timeouts."
             )
         fraction = increase["timeouts"][number] / max(increase["dropped"][number], 1e-12)
         if increase["dropped"][number] > 0 and fraction > MANY_TIMEOUTS:
@@ -122,9 +122,9 @@ def start_warnings(run: Recording, late: slice) -> Iterator[str]:
         ratio = max(float(windows.max() / windows.min()) for windows in equal)
         if ratio > LATE_STARTS:
             yield (
-                f"{name}: the windows of its flows differ by a factor of {ratio:.3g}: flows that "
-                "start later measure part of the queueing delay as base RTT. In packet runs, "
-                "chance decides which flows do."
+                f"{name}: the windows of its flows differ by a factor of {ratio:.3g}. Flows that "
+                "start later take part of the queueing delay for base RTT; in packet runs it is "
+                "random which flows do."
             )
 
 
@@ -175,8 +175,9 @@ def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
     if fraction[most] > UNEVEN * fraction[least]:
         yield (
             f"{link}: the full buffer drops {fraction[most]:.2%} of the packets of {names[most]} "
-            f"and {fraction[least]:.2%} of those of {names[least]}, whose windows grow less. In "
-            "packet runs, chance also decides which packet is dropped; the model leaves this out."
+            f"and {fraction[least]:.2%} of those of {names[least]}, whose windows grow more "
+            "slowly. In packet runs, chance also decides which packet is dropped; the model "
+            "ignores this."
         )
 
 

@@ -253,9 +253,9 @@ class Network(Value):
         if not names or replace(host, name=TEXTBOOK.name, implementation=None) == TEXTBOOK:
             return []
         return [
-            f"The end hosts of {' and '.join(names)} are those of the Vegas dialect, {host.name}, "
-            f"with an initial window of {host.initial_window:g} packets and ACKs delayed up to "
-            f"{host.delayed_ack * 1e3:g} ms (host)."
+            f"The end hosts of {' and '.join(names)} are {host.name} hosts, as the Vegas dialect "
+            f"is {host.name}: the initial window is {host.initial_window:g} packets, and ACKs are "
+            f"delayed by up to {host.delayed_ack * 1e3:g} ms. To change this, set host."
         ]
 
     def _assumed_overheads(self) -> list[str]:

@@ -38,7 +38,7 @@ FORMATS = (
     Format("ss -tin", is_ss, read_ss),
     Format("tc -s -j qdisc show", is_tc, read_tc),
     Format("iperf3 --json", is_iperf3, lambda path, _: read_iperf3(path)),
-    Format("CSV with names of columns", is_csv, lambda path, _: read_csv(path)),
+    Format("CSV with column names", is_csv, lambda path, _: read_csv(path)),
 )
 """Formats that are text, in the order in which they are tried."""
 
@@ -68,7 +68,9 @@ def read(path: str | Path, interval: float | None = None) -> Measurement:
     except OSError as error:
         raise MeasurementFileError(str(file), "", error.strerror or str(error)) from None
     titles = ", ".join(each.title for each in FORMATS)
-    raise MeasurementFileError(str(file), "", f"the content must be of {titles}, pcap or pcapng")
+    allowed = f"output of {titles}, pcap or pcapng"
+    line = head.lstrip().split("\n", 1)[0]
+    raise MeasurementFileError(str(file), "", f"the content must be {allowed}", line)
 
 
 def read_files(paths: Iterable[str | Path], interval: float | None = None) -> Measurement:

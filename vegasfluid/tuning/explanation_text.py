@@ -20,7 +20,7 @@ TERMS = {
     "queue_above_buffer": "queue above the buffer, per flow",
     "estimate": "offset of Vegas's own estimate",
     "own_losses": "compensation for its own losses",
-    "packets": "difference between packets and theory",
+    "packets": "packet simulation minus theory",
 }
 """Terms whose sum is alpha, with their names in the table."""
 RULE_OF_TERM = {"red_min": " (rule RED_min / N)", "buffer": " (rule buffer / N)"}

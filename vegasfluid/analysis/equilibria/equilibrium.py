@@ -159,7 +159,7 @@ def after_events(network: Network) -> Network:
             reason = "adaptive RED keeps changing max_drop, so it has no equilibrium"
             raise Unsupported(name, "aqm.adaptive", reason)
         if link.aqm.flow_queues:
-            reason = "flows with a queue each have fair shares, and no common queue to analyse"
+            reason = "each flow has its own queue and a fair share; there is no common queue"
             raise Unsupported(name, f"aqm {link.aqm.name}", reason)
     *_, last = network.stages()
     flows = {name: replace(group, start=0.0) for name, group in last.flows.items()}

@@ -31,7 +31,7 @@ from vegasfluid.analysis.proofs.supported_networks import (
     fair_alpha_problem,
 )
 from vegasfluid.analysis.proofs.verify import verify
-from vegasfluid.errors import InvalidInput, SolveFailed, Words
+from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported, Words
 from vegasfluid.network import Network
 
 __all__ = ["certify_alpha"]
@@ -111,8 +111,9 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
         equations: of the problem, at the current precision.
 
     Raises:
-        InvalidInput: where there is nothing to claim: RED drops nothing, no positive alpha gives
-            the ratio, or a limit of windows binds.
+        InvalidInput: where there is nothing to claim: RED drops nothing, or no positive alpha
+            gives the ratio.
+        Unsupported: if a limit of windows or losses is active near the equilibrium.
     """
     problem, top = equations.problem, equations.largest_queue.lower()
     if not equations.min_thresh < equations.largest_queue:
@@ -128,8 +129,7 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
         require_no_limits(equations, first, last, SEARCH_PARTS)
         slope = enclose_alpha_slope(equations, first, last, SEARCH_PARTS)
     except NotProven as reason:
-        allowed = "one without active limits on windows and losses near its equilibrium"
-        raise InvalidInput("certificate", "network", allowed, str(reason)) from None
+        raise Unsupported("certificate", "this network", str(reason)) from None
     equilibrium = equations.equilibrium(queue)
     return Proof(
         box=(equations.min_thresh, equations.largest_queue),

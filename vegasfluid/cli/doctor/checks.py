@@ -89,7 +89,7 @@ def cache_check(caches: list[dict[str, Any]]) -> Check:
     `caches` are the JSON entries of the folders.
     """
     failures = [cache["why_not"] for cache in caches if not cache["writable"]]
-    finding = "; ".join(dict.fromkeys(failures)) or "writable, by you only"
+    finding = "; ".join(dict.fromkeys(failures)) or "writable only by you"
     return Check("caches", not failures, finding, CACHE_REMEDY)
 
 

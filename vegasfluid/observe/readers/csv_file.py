@@ -212,7 +212,7 @@ def _table(path: Path) -> Table:
         if _has_text(line):
             separator, columns = _columns(line)
             return Table(path, separator, number, columns)
-    raise MeasurementFileError(str(path), "", "the file must have a line with names of columns")
+    raise MeasurementFileError(str(path), "", "the file must have a line with column names")
 
 
 def _check_units(table: Table) -> None:
