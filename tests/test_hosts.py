@@ -208,6 +208,7 @@ def test_a_linux_host_delays_acks_after_the_first_sixteen() -> None:
     assert cwnd[[33, 36]] == pytest.approx([after_acks(10, 10 + 7), after_acks(10, 10 + 8)])
 
 
+@pytest.mark.slow
 def test_linux_counts_the_packets_of_delayed_acks() -> None:
     """Slow start then doubles all the same, and congestion avoidance adds a packet a round trip."""
     flows = Flows(1, Reno(), base_rtt=0.1, host="linux", quick_acks=0, initial_ssthresh=40)

@@ -52,6 +52,8 @@ def test_a_network_has_its_links_and_classes():
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_an_equilibrium_has_the_queue_and_the_means_of_each_class():
     """Vegas alone: alpha packets each, 2 x 3 in the queue, 100 packets/s each in 50 + 60 ms."""
     link = vf.Link(100.0, 100)

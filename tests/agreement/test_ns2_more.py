@@ -197,6 +197,7 @@ def test_the_modified_vegas_recovers_as_in_the_papers_tables() -> None:
     assert gained / without > 1834 / 739
 
 
+@pytest.mark.slow
 def test_the_modified_vegas_when_the_way_is_short_again() -> None:
     """From 60 s on: windows near the paper's 15.33 and 14.63 at 70 s, from a third of the starts.
 

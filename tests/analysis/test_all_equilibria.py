@@ -165,6 +165,7 @@ def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> No
         assert len(near) == 1
 
 
+@pytest.mark.slow
 def test_without_a_budget_nothing_is_claimed(three: Equilibria) -> None:
     network, starts = three.isolated[0].network, [[0.0, 60.0, 0.0]]
     assert all_equilibria(network, starts=starts, budget=0).summary == "1 found, nothing is proven"

@@ -220,7 +220,7 @@ def slopes_here(name: str, process: str) -> Any:
     return drift_derivatives(law, HERE | states, process)
 
 
-@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("late", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("process", PROCESSES)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_response_of_a_window_is_that_of_jax(name, process, late):

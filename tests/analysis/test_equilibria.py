@@ -257,14 +257,9 @@ def test_a_full_queue_follows_the_buffer():
     assert found[1] == pytest.approx((ends[1] - ends[0]) / 0.2, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    "dialect",
-    [
-        pytest.param("brakmo", marks=LONG),
-        pytest.param("ns2", marks=LONG),
-        "linux",
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
 def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
     """Ten Vegas flows alone: the queue is ten times alpha at one end and ten times beta at the
     other, but for constants; so it has no slope by the other one.
@@ -295,7 +290,9 @@ def beside_deaf(alpha: Any, times: float = 1.0) -> Network:
     return network(flows, aqm, 1000 * times, 2000 * times)
 
 
-@pytest.mark.parametrize("times", [pytest.param(1.0, marks=LONG), 16.0])
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("times", [1.0, 16.0])
 def test_at_the_edge_of_the_dead_band_against_reno_windows_follow_alpha(times):
     """On one side of the edge nothing moves the window: the slopes are those of the other."""
     alpha, step = 8 * times, 1e-3 * times

@@ -150,6 +150,8 @@ def many() -> Network:
     return Network(Link(mbps(50), 1000, CoDel()), flows)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_at_equilibrium_the_delay_is_a_little_above_the_target() -> None:
     delay = float(equilibrium(many()).values.queue[0]) / mbps(50)
     assert 0.005 < delay < 1.5 * 0.005

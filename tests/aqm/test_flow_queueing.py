@@ -74,6 +74,7 @@ def test_a_full_buffer_of_fq_drops_what_arrives() -> None:
     assert data["dropped"].values[-1].item() == pytest.approx(UNTIL * 1500, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_sparse_flow_waits_for_a_round_at_most() -> None:
     """Five long queues: in one round of their packets it has its turn, and as a new one at once."""
     classes = {"sparse": Flows(1, Reno(), base_rtt=0.1, max_window=1), "full": udp(5, 2000.0)}
@@ -91,7 +92,9 @@ def test_full_queues_have_equal_shares_with_any_quantum() -> None:
         assert metrics.goodput(data).values == pytest.approx([500], rel=0.01)
 
 
-@pytest.mark.parametrize(("aqm", "least"), [(Fq(), 0.97), (FqCoDel(), 0.8)])
+@pytest.mark.parametrize(
+    ("aqm", "least"), [pytest.param(Fq(), 0.97, marks=pytest.mark.slow), (FqCoDel(), 0.8)]
+)
 def test_round_trip_times_do_not_divide_the_link(aqm: QueueDiscipline, least: float) -> None:
     """Over one queue with CoDel the far flows have half of it or less; here what they can use.
 

@@ -129,6 +129,7 @@ def test_roots_of_the_linearised_loop(flows: int) -> None:
     assert answer.rightmost_root.real == pytest.approx(rightmost, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_packets_wait_for_the_target() -> None:
     """Thirty flows keep the queue from running empty, so that its mean delay is the target."""
     flows = {"reno": Flows(30, Reno(), base_rtt=0.05)}

@@ -29,6 +29,7 @@ def test_a_measurement_becomes_a_model_that_recommend_can_tune(run, tmp_path):
     assert set(network.flows) == {"cubic", "vegas"}
 
 
+@pytest.mark.slow
 def test_json_has_intervals_and_both_means(run):
     status, shown, _ = run("observe", str(DATA / "droptail_ss.txt"), "--json")
     printed = document(shown)

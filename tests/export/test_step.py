@@ -166,7 +166,10 @@ def in_ns2(one: Model, folder: Path) -> dict[str, float]:
         vf.StepMarking(20),
         pytest.param(vf.StepMarking(60), marks=pytest.mark.slow),
         pytest.param(vf.Red(5, 15, max_drop=0.5, weight=0.02, ecn=True), marks=pytest.mark.slow),
-        vf.Red(5, 15, max_drop=0.5, weight=0.02, ecn=True, hard_drop=True),
+        pytest.param(
+            vf.Red(5, 15, max_drop=0.5, weight=0.02, ecn=True, hard_drop=True),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(vf.Red(20, 23, max_drop=0.02, weight=0.5, ecn=True), marks=pytest.mark.slow),
     ],
 )

@@ -98,10 +98,8 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize(
-    "others",
-    ["reno", *(pytest.param(name, marks=pytest.mark.slow) for name in list(BESIDE)[1:])],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("others", BESIDE)
 def test_vegas_has_its_share_whatever_its_alpha_is(others: str) -> None:
     """As on packets: with alpha = 2 over drop-tail it has a tenth of it or less beside Reno."""
     ratios = []

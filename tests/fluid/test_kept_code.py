@@ -63,9 +63,12 @@ def solutions(network):
     return integrated(model, steps, whole=False), integrate_compiled(model, steps, whole=False)
 
 
-@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
-def test_results_are_those_of_jax(network, empty):
-    kept, compiled = map(jax.tree.leaves, solutions(network))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if "ACKs" in name else []) for name in NETWORKS],
+)
+def test_results_are_those_of_jax(name, empty):
+    kept, compiled = map(jax.tree.leaves, solutions(NETWORKS[name]))
     assert len(list(empty.iterdir())) == 1
     for one, other in zip(kept, compiled, strict=True):
         assert (one.dtype, one.shape) == (other.dtype, other.shape)

@@ -88,7 +88,18 @@ def run_of(structure, number: int) -> Recording:
     return record_fluid(structure(Draw(number)), UNTIL, DEFAULT_SAMPLES, warmup=WARMUP)
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
+LONG = [pytest.mark.slow, pytest.mark.unoptimised]
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        reno_alone,
+        marked_and_dropped,
+        pytest.param(three_over_drop_tail, marks=LONG),
+        pytest.param(two_over_red, marks=LONG),
+    ],
+)
 def test_nothing_freezes_leaves_its_domain_or_vanishes(structure) -> None:
     """The error estimate of a run holds, and sample times change only where it is read."""
     beyond = []

@@ -312,6 +312,7 @@ def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
     assert document["claims"] >= 100
 
 
+@pytest.mark.slow
 def test_quick_experiments_without_long_runs_are_explained(tmp_path, capsys, monkeypatch):
     """As above, with the experiments that simulate nothing, and one of Marrone's, with a figure."""
     simulated = "section2_reno"

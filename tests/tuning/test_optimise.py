@@ -100,6 +100,8 @@ def test_a_gain_margin_is_that_of_the_equilibrium(fair):
     assert margin == stability(equilibrium(fair.network)).gain_margin
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_red_is_tuned_for_a_smaller_delay(searched_model):
     result = recommend(office(), tune_queue=True, constraints=Constraints(drop_share=0.02), **TRIAL)
     before, after = result.before.packets.means(), result.after.packets.means()
@@ -185,15 +187,10 @@ OUT_OF_REACH = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        name if "Linux" in name else pytest.param(name, marks=pytest.mark.slow)
-        for name in OUT_OF_REACH
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", OUT_OF_REACH)
 def test_what_cannot_be_reached(case):
-    """The quick one is above; `test_recommend` has one below."""
+    """A quick one is above, and one in `tests/cli/test_people.py`."""
     given, ratio, end, side = OUT_OF_REACH[case]
     result = recommend(given, ratio=ratio, **TRIAL)
     assert not result.reached

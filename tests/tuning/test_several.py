@@ -85,6 +85,7 @@ def test_the_far_class_holds_more(offices):
         assert part.before.packets.ratio < 0.6
 
 
+@pytest.mark.slow
 def test_rules_for_a_class_are_tried_with_the_recommendations_for_the_others(offices, monkeypatch):
     monkeypatch.setattr(
         "vegasfluid.tuning.explanation.explain_or_reason",

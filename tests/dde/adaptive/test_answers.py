@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.dde.switched_systems import DDETST_C1, RENO_RED, RENO_VEGAS, WALLS
 from benchmarks.dde.systems import DDETST_B1, LINEAR, MACKEY_GLASS
-from tests.dde.adaptive.solving import FEW, PAIRS, SYSTEMS, answer, at_answers, errors
+from tests.dde.adaptive.solving import FEW, PAIRS, SYSTEMS, TRIPLES, answer, at_answers, errors
 from vegasfluid import dde
 
 BOSH3, TSIT5, DOPRI5 = diffrax.Bosh3(), diffrax.Tsit5(), diffrax.Dopri5()
@@ -17,6 +17,8 @@ ALLOWED = 100.0
 SHORT = {MACKEY_GLASS.name: 100.0, DDETST_C1.name: 12.0}
 """Systems that multiply errors (irregular, or resting near an unstable state) are cut short."""
 NETWORKS = (RENO_RED, RENO_VEGAS)
+SEVERAL = (*PAIRS.systems, *TRIPLES.systems)
+"""Systems of two and three components, whose programs compile for long."""
 
 
 def names(value):
@@ -35,7 +37,7 @@ def solved_at(system, solver, tolerances, family=None):
 @pytest.mark.parametrize(
     "system",
     [
-        pytest.param(system, marks=[pytest.mark.slow] if system in PAIRS.systems else [])
+        pytest.param(system, marks=[pytest.mark.slow] if system in SEVERAL else [])
         for system in SYSTEMS
         if system not in NETWORKS
     ],

@@ -140,6 +140,8 @@ def test_vmap_of_solve_is_a_batch():
     agree(found, ys)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_ring_need_not_be_longer_for_company():
     """An instance that makes few steps beside one that makes many loses no history."""
     rates = jnp.array([0.1, 100.0])

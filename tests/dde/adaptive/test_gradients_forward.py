@@ -97,6 +97,8 @@ def test_start_rate_and_lag():
         assert by_lag[number] == pytest.approx(1.5 * slopes.sum(), abs=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_bound_of_a_clamp_and_what_reads_it_late():
     """Q' = sin t from 1/2 up to a bound u, z' = q(t - 1).
 

@@ -81,6 +81,8 @@ def known(ts):
     return step_polynomial(np.asarray(ts))
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_only_the_end_by_default():
     solution = solve(None)
     np.testing.assert_array_equal(solution.ts, [END])

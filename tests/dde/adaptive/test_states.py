@@ -79,6 +79,8 @@ def test_a_tree_of_scalars_and_matrices():
     assert one["pair"].first == pytest.approx(staircase(1.5), abs=1e-8)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_number_and_its_batch():
     """From y0 constant before, y(t) = y0 (1 - rate t) up to the lag."""
 
@@ -134,7 +136,13 @@ def test_resets_events_and_guards_get_the_state():
     assert solution.ys["late"][-1, 0] == pytest.approx(5 * math.log(5) - 1, abs=1e-7)
 
 
-@pytest.mark.parametrize("y0", [{"queues": jnp.zeros(2), "total": 0.0}, jnp.zeros(3)])
+@pytest.mark.parametrize(
+    "y0",
+    [
+        {"queues": jnp.zeros(2), "total": 0.0},
+        pytest.param(jnp.zeros(3), marks=[pytest.mark.slow, pytest.mark.unoptimised]),
+    ],
+)
 def test_bounds_select_components(y0):
     """The first queue fills up to 1 and stays, the second stays empty, the total is projected."""
     keyed = isinstance(y0, dict)
