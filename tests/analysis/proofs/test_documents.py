@@ -106,3 +106,15 @@ def test_file_holds_what_was_certified(tmp_path, small):
     read = json.loads((tmp_path / "alpha.json").read_text())
     assert read == small
     assert Certificate.read(read) == found
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({}, "certificate: format must be given, but is missing."),
+        ([1] * 99, "the document must be .*, but is \\[1, 1, 1, .* \\.\\.\\.\\."),
+    ],
+)
+def test_what_was_given_is_quoted_once(document, message):
+    with pytest.raises(InvalidInput, match=message):
+        verify(document)

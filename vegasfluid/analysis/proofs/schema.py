@@ -275,7 +275,7 @@ def in_one_line(error: ErrorDetails) -> InvalidInput:
         path.append("law")
         given = given.get("law")
     if error_type in ("missing", "union_tag_not_found"):
-        given = "missing"
+        given = Words("missing")
     allowed = error.get("ctx", {}).get("allowed") or ALLOWED.get(error_type, error["msg"])
     return invalid_document(".".join(path) or "the document", allowed, given)
 
@@ -288,7 +288,7 @@ def invalid_document(where: str, allowed: str, given: object) -> InvalidInput:
         allowed: what is allowed there, in words.
         given: the value.
     """
-    shown = given if len(repr(given)) <= LONGEST_TEXT else repr(given)[:60] + " ..."
+    shown = given if len(repr(given)) <= LONGEST_TEXT else Words(repr(given)[:60] + " ...")
     return InvalidInput("certificate", where, allowed, shown)
 
 
