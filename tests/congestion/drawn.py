@@ -48,9 +48,9 @@ def friendly_alone(cut: float, increase: float, prob: float) -> float:
     for packets in packets_between_losses(prob).reshape(-1, FLOWS):
         start = (1 - cut) * prior
         below = np.minimum(packets, (prior**2 - start**2) / (2 * increase))
-        knee = np.sqrt(start**2 + 2 * increase * below)
-        after = np.sqrt(knee**2 + 2 * (packets - below))
-        time += ((knee - start) / increase + after - knee).sum()
+        at_prior = np.sqrt(start**2 + 2 * increase * below)
+        after = np.sqrt(at_prior**2 + 2 * (packets - below))
+        time += ((at_prior - start) / increase + after - at_prior).sum()
         area += packets.sum()
         prior = after
     return float(area / time)

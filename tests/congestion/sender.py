@@ -1,4 +1,4 @@
-"""A toy sender: the packet rules of a law, driven as plain Python by ACKs at a steady pace."""
+"""A toy sender: the packet rules of a congestion control, driven as plain Python by ACKs at a steady pace."""
 
 from __future__ import annotations
 

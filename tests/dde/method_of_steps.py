@@ -108,7 +108,7 @@ class Stepper:
             self.passed = [int(s >= self.time) for s in delayed]
         signs = np.asarray(problem.guards(self.time, self.y, self.path), dtype=float)
         self.above = signs >= 0
-        self.held = [0] * len(problem.bounds)  # -1 at the lower bound, 1 at the upper
+        self.active = [0] * len(problem.bounds)  # -1 at the lower bound, 1 at the upper
         self.hold_where_needed()
 
     def free_slope(self, time: float, y: Vector) -> Vector:
@@ -116,8 +116,8 @@ class Stepper:
 
     def slope(self, time: float, y: Vector) -> Vector:
         slope = self.free_slope(time, y)
-        for (component, _, _), held in zip(self.problem.bounds, self.held, strict=True):
-            if held:
+        for (component, _, _), active in zip(self.problem.bounds, self.active, strict=True):
+            if active:
                 slope[component] = 0.0
         return slope
 
@@ -131,7 +131,7 @@ class Stepper:
 
     def hold(self, clamp: int, side: int) -> None:
         component, lower, upper = self.problem.bounds[clamp]
-        self.held[clamp] = side
+        self.active[clamp] = side
         bound = lower if side < 0 else upper
         if side and bound is not None:
             self.y[component] = bound
@@ -172,17 +172,17 @@ class Stepper:
     def clamp_indicators(self) -> Iterator[Indicator]:
         for clamp, (component, lower, upper) in enumerate(self.problem.bounds):
             for side, bound in ((-1, lower), (1, upper)):
-                if bound is None or self.held[clamp] == -side:
+                if bound is None or self.active[clamp] == -side:
                     continue
-                held = self.held[clamp] == side
+                active = self.active[clamp] == side
 
-                def value(time: float, y: Vector, at: Any = (component, side, bound, held)):
-                    component, side, bound, held = at
-                    if held:
+                def value(time: float, y: Vector, at: Any = (component, side, bound, active)):
+                    component, side, bound, active = at
+                    if active:
                         return side * self.free_slope(time, y)[component]
                     return side * (bound - y[component])
 
-                def cross(time: float, y: Vector, to: Any = (clamp, 0 if held else side)):
+                def cross(time: float, y: Vector, to: Any = (clamp, 0 if active else side)):
                     self.hold(*to)
                     self.add_break(1)
                     self.path.events.append(time)
@@ -302,8 +302,8 @@ def reference(
     """The solution from the start to the end of the problem's span, as a function of time.
 
     Steps stay below the shortest lag (or `implicit_step` where that is longer) and below `max_step`
-    (a 200th of the span where it is not given): a held component is no reason to step far, and a
-    long step could pass a release and the next hold unseen. The dense output is of order 7 and not
+    (a 200th of the span where it is not given). A component on a bound does not move, but a long
+    step could pass its release and its return to the bound unseen. The dense output is of order 7 and not
     controlled, so short steps also serve the past.
     """
     stepper = Stepper(problem, method, rtol, atol, implicit_step)

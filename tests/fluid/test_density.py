@@ -172,7 +172,7 @@ def test_the_spread_of_windows(solved) -> None:
 
     By the moments of theory (E[W^2] p = 2 at each packet, in time E[W] = 1.3098 / sqrt(p), and
     E[W^2] = 2 / p by the balance of growth and losses): sqrt(2 / 1.3098^2 - 1) = 0.407. Vegas's
-    are held together by its threshold.
+    do not spread, because of its thresholds.
     """
     spread = []
     for windows, masses in masses_late(solved):

@@ -289,24 +289,26 @@ class Flow:
         state.oldest_transmissions = self.times_sent[state.una]
 
     def take_new_ack(self, ack: Packet, now: int) -> None:
-        state, first, upto, before = self.state, self.state.una, ack.seq, self.state.cwnd
+        state, first, acked_to, before = self.state, self.state.una, ack.seq, self.state.cwnd
         if first != state.opened:
-            self.spec.law.rules.count_marks(state, upto - first, int(ack.marked))
-        state.una, state.next_seq = upto, max(state.next_seq, upto)
-        if self.timed and self.timed[0] < upto:
+            self.spec.law.rules.count_marks(state, acked_to - first, int(ack.marked))
+        state.una, state.next_seq = acked_to, max(state.next_seq, acked_to)
+        if self.timed and self.timed[0] < acked_to:
             self.sample(now - self.timed[1])
             self.timed = None
-        if state.in_recovery < 2 or upto >= state.recover:  # RFC 6582: the first partial ACK only
+        if (
+            state.in_recovery < 2 or acked_to >= state.recover
+        ):  # RFC 6582: the first partial ACK only
             self.set_timer(now)
-        if upto == state.max_seq:
+        if acked_to == state.max_seq:
             self.deadline = None
-        state.acked_sent_at = self.sent_at[upto - 1]
-        state.acked_transmissions = self.times_sent[upto - 1]
+        state.acked_sent_at = self.sent_at[acked_to - 1]
+        state.acked_transmissions = self.times_sent[acked_to - 1]
         state.acked_at = now
         if state.acked_transmissions == 1:
             state.least_rtt = min(state.least_rtt, now - state.acked_sent_at)
-        arrived = set(range(first, upto)) - self.board.sacked
-        self.board.acknowledge(range(first, upto), self.times_sent)
+        arrived = set(range(first, acked_to)) - self.board.sacked
+        self.board.acknowledge(range(first, acked_to), self.times_sent)
         self.show_board()
         action = self.spec.law.rules.on_ack(state, now, len(arrived))
         if ack.marked:  # RFC 3168, section 6.1.2

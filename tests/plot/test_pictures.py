@@ -153,10 +153,10 @@ PICTURES = {
 IN_THE_DARK = ("compare", "fairness_map", "stability_charts", "front", "card", "phase_plane")
 
 
-def drawn(name: str, ground: str, folder: Path) -> Path:
+def drawn(name: str, theme: str, folder: Path) -> Path:
     """Draw a picture into a file."""
-    file = folder / f"{name}{'_dark' * (ground == 'dark')}.png"
-    with plot.theme(ground):  # type: ignore[arg-type]
+    file = folder / f"{name}{'_dark' * (theme == 'dark')}.png"
+    with plot.theme(theme):  # type: ignore[arg-type]
         PICTURES[name]().savefig(file, dpi=DOTS)
     return file
 
@@ -164,9 +164,9 @@ def drawn(name: str, ground: str, folder: Path) -> Path:
 ALL = [(name, "light") for name in PICTURES] + [(name, "dark") for name in IN_THE_DARK]
 
 
-@pytest.mark.parametrize(("name", "ground"), ALL)
-def test_a_plot_is_that_of_the_baseline(name, ground, tmp_path):
-    file = drawn(name, ground, tmp_path)
+@pytest.mark.parametrize(("name", "theme"), ALL)
+def test_a_plot_is_that_of_the_baseline(name, theme, tmp_path):
+    file = drawn(name, theme, tmp_path)
     assert compare_images(str(BASELINE / file.name), str(file), TOLERANCE) is None
 
 
@@ -287,5 +287,5 @@ def test_bad_input_is_rejected(draw, message):
 
 
 if __name__ == "__main__":
-    for name, ground in ALL:
-        print(drawn(name, ground, BASELINE), file=sys.stderr)
+    for name, theme in ALL:
+        print(drawn(name, theme, BASELINE), file=sys.stderr)

@@ -153,11 +153,11 @@ def distance(network: Network, alpha: float) -> float:
 @pytest.mark.slow
 @pytest.mark.unoptimised
 def test_batched_distances_are_those_of_single_runs(scenarios, fluids):
-    outlook = fluids.at(math.log(4.0))
-    assert len(set(outlook.distances)) > 3
+    evaluation = fluids.at(math.log(4.0))
+    assert len(set(evaluation.distances)) > 3
     for number in range(len(scenarios)):
         alone = distance(scenarios[number].network, 4.0)
-        assert outlook.distances[number] == pytest.approx(alone, abs=1e-6)
+        assert evaluation.distances[number] == pytest.approx(alone, abs=1e-6)
 
 
 def test_steps_and_lags_serve_all_networks():
@@ -203,8 +203,8 @@ def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
     assert abs(grid[np.argmin(worst)] - math.log(result.alpha)) < step
     assert result.regret <= min(worst) + 5e-3
     assert result.regret > 0.1  # there is something to balance
-    outlook = result.evaluation.distances
-    assert outlook.max() == pytest.approx(-outlook.min(), abs=5e-3)
+    evaluation = result.evaluation.distances
+    assert evaluation.max() == pytest.approx(-evaluation.min(), abs=5e-3)
 
 
 # The packets

@@ -36,7 +36,7 @@ def run_search(
     settle=lambda a: a,
     limits=LIMITS,
     spread=0.02,
-    zone=2.0,
+    dead_band=2.0,
     whole=False,
 ):
     """A correction, and the settings that were asked for in turn."""
@@ -53,12 +53,12 @@ def run_search(
         start=start,
         slope=slope,
         bounds=limits,
-        dead_band=zone,
+        dead_band=dead_band,
         whole=whole,
     )
     assert len(settings) == len(set(settings)) == len(result.samples) <= 2 * MAX_STEPS
     assert all(limits[0] * 0.999 <= setting.alpha <= limits[1] * 1.001 for setting in settings)
-    assert whole or {setting.dead_band for setting in settings} == {zone}
+    assert whole or {setting.dead_band for setting in settings} == {dead_band}
     return result, settings if whole else [setting.alpha for setting in settings]
 
 
@@ -108,14 +108,14 @@ RISING = {1: 0.3, 2: 0.6, 3: 0.9, 4: 1.3, 5: 1.7, 6: 2.0, 7: 2.4, 8: 2.8}
 """Ratios at whole alphas, with the usual dead band."""
 
 
-def whole_alphas(ratio_of, start, zone=2.0):
+def whole_alphas(ratio_of, start, dead_band=2.0):
     """A search among whole alphas from 1 to 8."""
     return run_search(
         ratio_of,
         start=start,
         settle=lambda a: float(min(max(round(a), 1), 8)),
         limits=(1.0, 8.0),
-        zone=zone,
+        dead_band=dead_band,
         whole=True,
     )
 
@@ -129,18 +129,22 @@ STARTS = pytest.mark.parametrize("start", [1.0, 2.4, 7.0])
     [({3: 1.2, 2: 1.0}, (4, 2)), ({3: 1.01}, (4, 3)), ({0: 1.0, 1: 1.05, 2: 1.1, 3: 1.2}, (4, 0))],
 )
 def test_between_two_whole_alphas_a_narrower_dead_band_helps(start, narrower, best):
-    def ratio_of(alpha, zone):
-        return narrower.get(zone, 0.5) if (alpha, zone < 4) == (4, True) else RISING[alpha]
+    def ratio_of(alpha, dead_band):
+        return (
+            narrower.get(dead_band, 0.5) if (alpha, dead_band < 4) == (4, True) else RISING[alpha]
+        )
 
-    result, _ = whole_alphas(ratio_of, start, zone=4.0)
+    result, _ = whole_alphas(ratio_of, start, dead_band=4.0)
     assert result.reached
     assert result.best == best
 
 
 @STARTS
 def test_a_wider_one_where_the_narrowest_is_not_enough(start):
-    def ratio_of(alpha, zone):
-        return {3: 0.84 + 0.04 * zone, 4: 1.3 - 0.02 * (2 - zone)}.get(alpha, RISING[alpha])
+    def ratio_of(alpha, dead_band):
+        return {3: 0.84 + 0.04 * dead_band, 4: 1.3 - 0.02 * (2 - dead_band)}.get(
+            alpha, RISING[alpha]
+        )
 
     result, settings = whole_alphas(ratio_of, start)
     assert result.reached
@@ -165,7 +169,7 @@ def test_a_ratio_that_even_beta_does_not_reach(start, at_3, reached):
 @STARTS
 def test_below_the_smallest_alpha_beta_still_helps(start):
     """At alpha 1 with the usual dead band the ratio is 1.2, with the narrowest 0.8."""
-    result, _ = whole_alphas(lambda alpha, zone: 1.2 * alpha - 0.2 * (2 - zone), start)
+    result, _ = whole_alphas(lambda alpha, dead_band: 1.2 * alpha - 0.2 * (2 - dead_band), start)
     assert result.reached
     assert result.best == (1, 1)
 
@@ -229,9 +233,9 @@ def test_of_settings_as_near_the_usual_dead_band_is_best():
         lambda setting: measured, lambda alpha: alpha, dead_band=2.0, target=1.0
     )
     costs = []
-    for zone in (5.0, 2.0, 1.0):
-        search.measure(AlphaSetting(10.0, zone))
-        costs.append(search._cost(AlphaSetting(10.0, zone)))
+    for dead_band in (5.0, 2.0, 1.0):
+        search.measure(AlphaSetting(10.0, dead_band))
+        costs.append(search._cost(AlphaSetting(10.0, dead_band)))
     assert search.root.best == AlphaSetting(10.0, 2.0)
     assert costs[0] - costs[1] == pytest.approx(0.03)
     assert costs[2] - costs[1] == pytest.approx(0.01)
