@@ -63,7 +63,7 @@ def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
     Rates are of one flow, packets/s.
 
     Args:
-        equilibrium: of a network with one link; its forward queue is the one that counts.
+        equilibrium: of a network with one link, without flows in the reverse direction.
 
     Raises:
         InvalidInput: for a network with several links.
@@ -86,7 +86,7 @@ def link_drop_prob(equilibrium: Equilibrium, prob: str = "loss_signal_prob") -> 
     """Linear response of a probability of a network's one link to its queue and arrival rate.
 
     Args:
-        equilibrium: of a network with one link, which only one direction uses.
+        equilibrium: of a network with one link, without flows in the reverse direction.
         prob: `loss_signal_prob`: loss signals per packet; `drop_prob`: drop or mark of a packet;
             `forced_prob`: drop of a packet that may be marked.
 

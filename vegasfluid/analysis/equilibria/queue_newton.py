@@ -142,7 +142,7 @@ def evaluate(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> QueuePo
 def damped_step(model: FluidModel, point: QueuePoint) -> QueuePoint | None:
     """The point after a Newton step of the queues, halved until it reduces the loads' imbalance.
 
-    The full step and up to five halvings of it are tried. The result is None if none of them reduces
+    The full step and up to five halvings are tried. The result is None if none of them reduces
     the imbalance.
     """
     change = newton_step(model, point)
