@@ -48,7 +48,7 @@ class Delegating(QueueDiscipline):
     def relaxation_rate(self, capacity: Any) -> Any:
         """Fastest rate, 1/s, at which the state approaches its equilibrium at a constant queue.
 
-        `capacity` is that of the link, packets/s; 0: nothing to resolve.
+        `capacity` of the link is in packets/s. A result of 0 means that the state has no rate.
         """
         return self.discipline.relaxation_rate(capacity)
 

@@ -66,6 +66,8 @@ class DropProbResponse(NamedTuple):
 class DriftDerivatives(NamedTuple):
     """A congestion control's drift at equilibrium, and its partial derivatives; SymPy matrices.
 
+    Matrix dimensions of length n are in the order of `states`.
+
     Args:
         states: names of the state variables that move; n of them, such as `cwnd` (packets).
         drift: rate of change of each state, in its unit per second; (n, 1).
@@ -74,8 +76,6 @@ class DriftDerivatives(NamedTuple):
         rtt: derivative of the drift by the round-trip time (s) that the sender measures; (n, 1).
         acks: derivative of the drift by the rate of ACKs, 1/s; (n, 1).
         losses: derivative of the drift by the rate of losses, 1/s; (n, 1).
-
-    Rows of these matrices and columns of `cwnd` and `state` are in the order of `states`.
     """
 
     states: tuple[str, ...]

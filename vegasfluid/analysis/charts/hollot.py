@@ -95,7 +95,7 @@ def hollot_phase_margin(equilibrium: Equilibrium) -> float:
         return math.inf
 
     def log_gain(omega: float) -> float:
-        """Natural logarithm of the loop gain at an angular frequency omega, rad/s."""
+        """Logarithm of the loop gain at an angular frequency omega, rad/s."""
         return math.log(loop.gain) - float(np.sum(np.log(np.hypot(1, omega / poles))))
 
     crossover = find_zero(log_gain, 0.0, loop.gain * max(loop.poles))

@@ -35,13 +35,14 @@ BETWEEN = (0.25, 0.5, 0.75)
 
 
 class MultistartSearch:
-    """A search for equilibria from several initial queues; collects what it finds.
+    """A search for equilibria from several initial queues.
+
+    Isolated equilibria are collected in `found`, the first one of a continuum in `continuum`, which
+    is None otherwise.
 
     Args:
         network: after its events, with all flows started.
         options: switches of the fluid model (`FluidOptions`).
-
-    The isolated equilibria are in `found`, the first one of a continuum in `continuum` (or None).
     """
 
     def __init__(self, network: Network, options: FluidOptions) -> None:

@@ -66,7 +66,7 @@ def require(whose: str, drop_prob: Number, **above_zero: Number) -> None:
 
 
 def plain(value: Number) -> Number:
-    """A number, or an array of no dimension, as a float; other arrays unchanged."""
+    """A zero-dimensional array or number as a float; other arrays unchanged."""
     return value if np.ndim(value) else float(value)
 
 
@@ -258,6 +258,6 @@ PFTK_RANGE = Range(
 )
 """Validity range of `pftk`: a drop_prob p up to 1/2, and a timeout of at least one round trip. RFC
 3819, section 8.5.2, states only that it breaks down as p approaches 1. The limit is chosen here:
-the formula replaces the mean duration of successive timeouts, which double up to 64 T_0, by (1 + 32
-p^2) T_0. That is 0.97 to 1.59 times the exact mean for p up to 1/2, 0.72 times at 0.6, and 0.07
-times at 0.9."""
+the formula replaces the mean duration of successive timeouts, which double up to 64 T_0, by
+(1 + 32 p^2) T_0. That is 0.97 to 1.59 times the exact mean for p up to 1/2, 0.72 times at 0.6, and
+0.07 times at 0.9."""
