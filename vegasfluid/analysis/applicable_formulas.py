@@ -29,7 +29,7 @@ from vegasfluid.network import Network
 __all__ = ["ApplicableFormula", "applicable_formulas", "drop_tail_formulas"]
 
 Values = dict[str, float]
-"""Arguments of formulas, by name, in the units of the formulas."""
+"""Arguments of formulas by name, each in its unit in `closed_forms.SYMBOLS`."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ApplicableFormula:
 
     @property
     def value(self) -> float:
-        """The formula evaluated with `values`: one number in the formula's unit, e.g. packets."""
+        """The formula evaluated with `values`: one number in `formula.unit`, such as packets."""
         return float(self.formula(**self.values))
 
 
@@ -67,13 +67,15 @@ def applicable_formulas(
     """The closed forms that apply to an equilibrium of a network with one link, with their values.
 
     Args:
-        point: the equilibrium; for the fair alpha that with the wanted ratio.
-        tuned: name of the Vegas class whose alpha is varied; None if there is none.
+        point: the equilibrium. For the formulas of the fair alpha it should be the equilibrium at
+            which class `tuned` has the ratio `ratio`.
+        tuned: name of the Vegas class whose alpha is varied; None: no formulas for the fair alpha.
         ratio: goodput of a flow of class `tuned` divided by that of a flow of the other classes.
 
     Returns:
-        The window of each class that has a formula. For RED shared by Vegas class `tuned` and Reno
-        also the fair alpha, the queue and the largest ratio. Empty for several links.
+        The window of each class that has losses and a formula. If class `tuned` shares RED with
+        Reno flows only, also the fair alpha, the queue and the largest ratio. Empty for several
+        links.
     """
     network, process = point.network, point.options.loss_process
     if len(network.links) != 1:
@@ -91,9 +93,10 @@ def drop_tail_formulas(network: Network) -> list[ApplicableFormula]:
         network: one drop-tail link with one Reno flow, alone or with one Vegas flow.
 
     Returns:
-        For Reno alone the utilisation (a fraction). With Vegas, whose alpha counts as its backlog:
-        the queue after a halving (packets), Vegas's share of the link (a fraction) and the fair
-        backlogs (packets). Empty for any other network.
+        For Reno alone the utilisation (a fraction). With Vegas: the queue after a halving
+        (packets), Vegas's share of the link (a fraction) and the fair backlogs (packets); the
+        backlog of Vegas is the equilibrium backlog of its alpha. Empty for any other network, and
+        for a backlog that is not below the buffer.
     """
     if len(network.links) != 1 or not network.link.aqm.shares_full_buffer:
         return []
@@ -159,7 +162,7 @@ def window_formula(law: CongestionControl, process: str, prob: float) -> Formula
 
 
 def red_queue_formula(red: Red) -> Formula:
-    """Formula for the equilibrium queue over RED (packets), by the spacing of its drops."""
+    """Formula for the equilibrium queue over RED (packets) that fits how `red` spaces its drops."""
     if red.is_linux:
         return closed_forms.red_queue_linux()
     return closed_forms.red_queue_spaced() if red.waits else closed_forms.red_queue()
@@ -171,8 +174,9 @@ def fair_alpha_formulas(
     """Yield the closed forms for a Vegas class that shares one RED link with Reno flows.
 
     They are the queue and the fair alphas (packets) with which a flow of class `tuned` has `ratio`
-    times the goodput of a Reno flow, alpha at saturation (packets), and the largest ratio. Yields
-    nothing for other queue disciplines or congestion controls.
+    times the goodput of a Reno flow, alpha at saturation (packets), and the largest ratio.
+    `process` is a name in `LOSS_PROCESSES`. Yields nothing if the queue is not RED, class `tuned`
+    is not Vegas, or another class is neither Reno nor NewReno.
     """
     network = point.network.resolved()
     law, red = network.flows[tuned].law, network.link.aqm
@@ -207,7 +211,8 @@ def fair_alpha_formulas(
 def link_values(point: Equilibrium) -> Values:
     """Arguments of formulas from the one link of an equilibrium.
 
-    Keys: `capacity` (packets/s), `buffer` and `queue` (packets), `drop_prob` (probability).
+    Keys: `capacity` (packets/s), `buffer` and `queue` (packets), `drop_prob` (probability of a drop
+    or mark). The queue is the one in the forward direction.
     """
     link = point.network.link
     return {
@@ -233,9 +238,9 @@ def class_values(point: Equilibrium, name: str) -> Values:
 def law_values(law: Any, process: str) -> Values:
     """Arguments of formulas from a congestion control's parameters, with a loss process.
 
-    Keys: `loss_factor` always; for Vegas `alpha` (packets) and `cut` (fraction of the window that a
-    loss takes); for CUBIC `cut` and `cubic_c` (C of RFC 9438); for Scalable TCP `cut` and
-    `increase` (packets per ACK).
+    `process` is a name in `LOSS_PROCESSES`. Keys: `loss_factor` (without unit) always; for Vegas
+    `alpha` (packets) and `cut` (fraction of the window that a loss takes); for CUBIC `cut` and
+    `cubic_c` (packets/s^3); for Scalable TCP `cut` and `increase` (packets per ACK).
     """
     values = {"loss_factor": loss_factor(law, process)}
     if isinstance(law, Vegas):

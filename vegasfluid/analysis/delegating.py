@@ -42,11 +42,14 @@ class Delegating(QueueDiscipline):
 
     @property
     def average_weight(self) -> Any:
-        """Weight (0 to 1) of one sample in the discipline's average of the queue."""
+        """Weight (0 to 1) of one arriving packet's sample in the average of the queue; 0: none."""
         return self.discipline.average_weight
 
     def relaxation_rate(self, capacity: Any) -> Any:
-        """Fastest rate, 1/s, of the discipline's state on a link of `capacity` packets/s."""
+        """Fastest rate, 1/s, at which the state approaches its equilibrium at a constant queue.
+
+        `capacity` of the link is in packets/s. A result of 0 means that the state has no rate.
+        """
         return self.discipline.relaxation_rate(capacity)
 
     def average_queue(self, aqm_state: Any) -> Any:
@@ -54,7 +57,7 @@ class Delegating(QueueDiscipline):
         return self.discipline.average_queue(aqm_state)
 
     def clip(self, aqm_state: Any, buffer: Any) -> Any:
-        """A state of the discipline clipped to its domain, for a `buffer` in packets."""
+        """`aqm_state` with each field clipped to its domain, such as 0 to `buffer` packets."""
         return self.discipline.clip(aqm_state, buffer)
 
     @property
@@ -72,7 +75,10 @@ class Delegating(QueueDiscipline):
         return self.discipline.init()
 
     def loss_signal_prob(self, drop_prob: Any) -> Any:
-        """Loss signals to a flow per packet, from its drop probability."""
+        """Fraction of a flow's packets whose loss or mark its sender responds to, 0 to 1.
+
+        `drop_prob` is the probability that a packet of the flow is dropped or marked.
+        """
         return self.discipline.loss_signal_prob(drop_prob)
 
     def derivative(self, state: QueueState) -> Any:
@@ -81,15 +87,21 @@ class Delegating(QueueDiscipline):
 
     @property
     def integrates(self) -> bool:
-        """Whether the discipline's state changes until the queue has a certain length."""
+        """Whether the state keeps changing unless the queue has one certain length, as with PIE."""
         return self.discipline.integrates
 
     def target_queue(self, capacity: Any) -> Any:
-        """Queue, packets, at which the discipline holds a link of `capacity` packets/s, or None."""
+        """Queue, packets, at which the discipline holds a busy link of `capacity` packets/s.
+
+        None if it has no such target.
+        """
         return self.discipline.target_queue(capacity)
 
     def converging_derivative(self, state: QueueState) -> Any:
-        """Rate of change per second of a state of the discipline that converges for any queue."""
+        """Rate of change of the state, per second, modified so that it converges for any queue.
+
+        Equal to `derivative` for a discipline without integral control.
+        """
         return self.discipline.converging_derivative(state)
 
     @property
@@ -98,9 +110,9 @@ class Delegating(QueueDiscipline):
         return self.discipline.rule
 
     def drop_prob(self, state: QueueState) -> Any:
-        """Probability that an arriving packet is dropped or marked, for the queue in `state`."""
+        """Probability, before the buffer is full, that an arriving packet is dropped or marked."""
         return self.discipline.drop_prob(state)
 
     def forced_prob(self, state: QueueState) -> Any:
-        """Probability that a packet that may be marked is dropped, for the queue in `state`."""
+        """Probability, before the buffer is full, that an ECN-capable packet is dropped."""
         return self.discipline.forced_prob(state)

@@ -56,8 +56,8 @@ class AnalysedEquilibrium:
 
     Args:
         equilibrium: the equilibrium.
-        stability: its linear stability; None where the equations have no Jacobian.
-        stability_missing: why there is none; empty where there is.
+        stability: its linear stability; None if it could not be computed.
+        stability_missing: why `stability` is None, in words; empty if it is not None.
     """
 
     equilibrium: Equilibrium
@@ -70,9 +70,9 @@ class NearestAlpha:
     """The alpha that gives 95 % of the largest ratio, where no alpha gives the wanted one.
 
     Args:
-        alpha: packets, in the units of the dialect.
-        ratio: goodput ratio with it, in theory.
-        largest: ratio that theory approaches as alpha grows.
+        alpha: the dialect's parameter, packets.
+        ratio: goodput ratio with this alpha, in theory.
+        largest: goodput ratio with an alpha of a million packets, in theory.
     """
 
     alpha: float
@@ -87,24 +87,27 @@ class Analysis:
     Args:
         network: the analysed network.
         present: its equilibrium with its present parameters; None if none was found.
-        no_equilibrium: why there is none; empty where there is.
-        cycle: averages of a fluid run, where no stable equilibrium is known; else None.
+        no_equilibrium: why `present` is None, in words; empty if it is not None.
+        cycle: averages of a fluid run, if no equilibrium was found or `present` is unstable; else,
+            or if the run fails, None.
         others: further equilibria with its present parameters.
         equilibria: all equilibria that were found, and whether they are proven to be all; None
-            where they were not searched.
-        equilibria_missing: why they were not; empty where they were.
-        tuned: the Vegas class whose alpha is varied; None if there is none.
+            if there is none or the search failed.
+        equilibria_missing: why `equilibria` is None, in words; empty if it is not None.
+        tuned: name of the Vegas class whose alpha is varied; None if there is none.
         ratio: the wanted ratio of goodputs of a tuned flow and a flow of the other classes.
-        fair_alpha: packets, in the units of the dialect; None if no alpha gives the ratio.
-        at_fair_alpha: the equilibrium with that alpha.
-        nearest: where no alpha gives the ratio, the one that gives 95 % of the largest.
-        packets: ratio that the packet simulator gives with the fair alpha, or with the nearest;
-            None without either.
-        caveats: reasons why theory and packets may differ.
-        formulas: closed forms that apply to the network, with their values.
-        published: published formulas, with the values of the equilibrium for comparison.
-        certificate: proof of the fair alpha.
-        certificate_missing: why there is none; empty where there is.
+        fair_alpha: the dialect's parameter with that ratio, packets; None if none was found.
+        at_fair_alpha: the equilibrium with `fair_alpha`; None without one.
+        nearest: if no fair alpha was found, the alpha for 95 % of the largest ratio; else, or if
+            that was not found, None.
+        packets: ratio in packet runs with the fair alpha, or else with the nearest; None without
+            either, or if the runs fail.
+        caveats: reasons why theory and packets may differ, a clause each.
+        formulas: closed forms that apply to the network, with their values. Their equilibrium is
+            `at_fair_alpha`, or without a fair alpha `present`.
+        published: published formulas, beside the values of `present`; empty without it.
+        certificate: proof of the fair alpha; None if there is none.
+        certificate_missing: why `certificate` is None, in words; empty if it is not None.
     """
 
     network: Network
@@ -138,9 +141,10 @@ def analyse(
 
     Args:
         network: links, and classes of flows that send without end.
-        tune: the Vegas class whose alpha is varied; None: the only one.
+        tune: name of the Vegas class whose alpha is varied. None: the only Vegas class, or no class
+            if there are several or no other classes.
         ratio: wanted ratio of the goodputs of a tuned flow and a flow of the other classes.
-        options: switches of the fluid model (`FluidOptions`).
+        options: switches of the fluid model for theory (`FluidOptions`); runs use the defaults.
         tell: called with the name of each step before it starts.
 
     Raises:
@@ -192,10 +196,10 @@ class AlphaResult(NamedTuple):
     """The alpha that gives a ratio, in theory.
 
     Args:
-        fair: the alpha and its equilibrium; None if no alpha gives the ratio.
-        certificate: proof of it.
-        certificate_missing: why there is none; empty where there is.
-        nearest: the alpha that comes near the largest ratio, where none gives the wanted one.
+        fair: the alpha and its equilibrium; None if no alpha was found.
+        certificate: proof of the alpha; None if there is none.
+        certificate_missing: why `certificate` is None, in words; empty if it is not None.
+        nearest: the alpha for 95 % of the largest ratio, if `fair` is None and it was found.
     """
 
     fair: FairAlpha | None
@@ -210,8 +214,8 @@ def find_alpha(
     """The alpha (packets) of class `tuned` that gives a goodput ratio, with a proof if possible.
 
     `ratio` is the goodput of a tuned flow divided by that of a flow of the other classes. Alpha is
-    taken from a proof where proofs cover the network, else found numerically. If no alpha gives the
-    ratio, `nearest` has the one for 95 % of the largest ratio. All is None if `tuned` is.
+    taken from a proof where proofs cover the network, else found numerically. If none is found,
+    `nearest` has the alpha for 95 % of the largest ratio. If `tuned` is None, so are all of these.
     """
     certificate, missing = attempt(lambda: certify(network, tuned, ratio, options))
     if tuned is None:
@@ -240,8 +244,8 @@ def packet_ratio(network: Network, tuned: str | None, result: AlphaResult) -> Pa
 def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> NearestAlpha | None:
     """The alpha (packets) of class `tuned` that gives 95 % of the largest goodput ratio in theory.
 
-    The largest ratio is that with an alpha of a million packets. None if already an alpha of half a
-    packet gives more than 95 % of it.
+    The largest ratio is the one with an alpha of a million packets. The result is None if an alpha
+    of half a packet already gives more than 95 % of it.
     """
     largest = equilibrium(network_with_alpha(network, tuned, LARGE_ALPHA), options).ratio(tuned)
     fair = fair_alpha(network, tuned, NEAR_LARGEST * largest, options)
@@ -251,14 +255,17 @@ def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> Neares
 
 
 def stays_in_equilibrium(present: AnalysedEquilibrium | None) -> bool:
-    """Whether an equilibrium was found that is not known to be unstable."""
+    """Whether `present` is an equilibrium that is stable or of unknown stability, and not None."""
     return present is not None and (present.stability is None or present.stability.stable)
 
 
 def mean_windows(
     network: Network, point: Equilibrium | None, cycle: LimitCycle | None
 ) -> dict[str, float]:
-    """The mean window of each class, packets: of a run if there is one, else at equilibrium."""
+    """The mean window of each class, packets: from `cycle` if there is one, else at `point`.
+
+    Empty if both are None.
+    """
     if cycle is not None:
         return cycle.cwnd
     return {} if point is None else {name: point.mean(name, "cwnd") for name in network.flows}
@@ -267,7 +274,11 @@ def mean_windows(
 def search_all(point: Equilibrium) -> Equilibria:
     """All equilibria of the network of `point`, with a proof that there are no others if possible.
 
-    With one link there is only one equilibrium, so one start of the search is enough.
+    With one link there is only one equilibrium, so the search starts once.
+
+    Raises:
+        Unsupported: if the proof does not cover the network.
+        SolveFailed: if no equilibrium is found.
     """
     if len(point.network.links) > 1:
         return all_equilibria(point.network, point.options)
@@ -279,10 +290,12 @@ def certify(
 ) -> Certificate | None:
     """A proof of the alpha (packets) with which a flow of class `tuned` has a goodput ratio.
 
-    `ratio` is relative to a flow of the other classes. None if no alpha is proven to give it.
+    `ratio` is relative to a flow of the other classes.
 
     Raises:
-        Unsupported: if proofs do not cover the network or the options, or `tuned` is None.
+        InvalidInput: if proofs do not cover the network or the options (`Unsupported`), if `tuned`
+            is None, or if no alpha gives the ratio.
+        SolveFailed: if the checker does not confirm the proof.
     """
     if tuned is None:
         reason = "a proof needs exactly one class of Vegas flows, and other flows"

@@ -24,7 +24,7 @@ from vegasfluid.trajectory import Recording, class_means
 __all__ = ["LimitCycle", "PacketRatio", "caveats", "limit_cycle", "measure_ratio"]
 
 PERIODS = 12
-"""Sawtooth periods of a Reno flow with a fair window in one run."""
+"""Number of sawtooth periods of a Reno flow with a fair window in one run."""
 SHORTEST, LONGEST = 30.0, 200.0
 """Bounds on the duration of a run, s."""
 MAX_PACKETS = 1e6
@@ -32,7 +32,7 @@ MAX_PACKETS = 1e6
 WARMUP = 0.25
 """Fraction of a run that averages exclude."""
 SAMPLES = 2001
-"""Sample times of a fluid run."""
+"""Number of sample times of a fluid run, ends included."""
 SEEDS = (1, 2, 3)
 """Seeds of the packet runs."""
 SMALLEST_OSCILLATION = 0.05
@@ -45,12 +45,13 @@ class LimitCycle:
     """Averages of a fluid run that may oscillate, without its first quarter.
 
     Args:
-        until: duration of the run, s.
-        period: of the first queue's oscillation, s; None if it hardly oscillates.
+        until: duration of the run, its first quarter included, s.
+        period: period of the first queue's oscillation, s; None if the queue hardly oscillates or
+            the run is too short for three upward crossings of its mean.
         cwnd: mean window of each class, packets.
         rtt: mean round-trip time of each class, s.
         goodput: mean goodput of a flow of each class, packets/s.
-        queue: mean, smallest and largest queue of each link, packets.
+        queue: mean, smallest and largest queue of each link in the forward direction, packets.
     """
 
     until: float
@@ -66,12 +67,12 @@ class PacketRatio:
     """Goodput ratio of a tuned flow and a flow of the other classes, by packet simulation.
 
     Args:
-        alpha: packets; a whole number if the dialect takes no others.
-        ratio: geometric mean of the runs.
+        alpha: alpha of the runs, packets; a whole number if the dialect takes no others.
+        ratio: geometric mean of the ratios of the runs.
         lowest: smallest ratio of a run.
         highest: largest ratio of a run.
         runs: number of runs.
-        until: duration of each run, s.
+        until: duration of each run, s; its first quarter does not count.
     """
 
     alpha: float
@@ -98,6 +99,8 @@ def duration(network: Network) -> float:
 
 def limit_cycle(network: Network) -> LimitCycle:
     """Averages of a fluid run of a network over the last three quarters of the run.
+
+    The run has the default `FluidOptions`, and a duration of 30 to 200 s (`duration`).
 
     Args:
         network: links, and classes of flows.
@@ -139,8 +142,8 @@ def limit_cycle(network: Network) -> LimitCycle:
 def period_of(times: np.ndarray, queue: np.ndarray) -> float | None:
     """Period of an oscillating queue, s: mean time between upward crossings of its mean.
 
-    `times` (s) and `queue` (packets) have shape (samples,). None if the queue hardly oscillates or
-    crosses its mean fewer than three times.
+    `times` (s) and `queue` (packets) have shape (samples,). None if there are fewer than three such
+    crossings, or if the queue's standard deviation is at most 5 % of its mean (of at least 1).
 
     >>> times = np.linspace(0.0, 10.0, 1001)
     >>> round(period_of(times, 5.0 + np.sin(2 * np.pi * times / 2.5)), 3)
@@ -159,11 +162,13 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
     Args:
         network: links, and classes of flows.
         tuned: the Vegas class whose alpha is set.
-        alpha: packets; rounded if the dialect takes whole numbers only.
+        alpha: packets; rounded, to at least 1, if the dialect takes whole numbers only. Beta is
+            two packets larger.
 
     Returns:
         The alpha used, and the geometric mean, smallest and largest ratio of runs with three seeds:
-        goodput of a tuned flow divided by that of a flow of the other classes, after the warm-up.
+        goodput of a tuned flow divided by that of a flow of the other classes, without the first
+        quarter of the run. In the geometric mean ratios are at least 1e-12.
     """
     law = cast(Vegas, network.flows[tuned].law)
     if law.implementation.whole_packets:
@@ -179,7 +184,8 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
 def ratio_of(run: Recording, tuned: str) -> float:
     """Goodput of a flow of class `tuned` divided by that of a flow of the other classes.
 
-    The first quarter of the run is left out.
+    The first quarter of the run is left out. Infinite if the other flows delivered nothing, NaN if
+    no flow did.
     """
     totals = run.totals_after(WARMUP * float(run.times[-1]))
     return totals.goodput_ratio(list(run.network.flows).index(tuned))
@@ -188,9 +194,11 @@ def ratio_of(run: Recording, tuned: str) -> float:
 def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
     """Yield the reasons why theory and packet simulation may differ on a network, each as a clause.
 
+    They are windows below 5 packets, fewer than 10 flows on a link, and drop-tail links.
+
     Args:
         network: links, and classes of flows.
-        windows: the mean window of each class, packets.
+        windows: the mean window of each class by name, packets; empty: windows are not checked.
     """
     small = [name for name, cwnd in windows.items() if cwnd < FEW_PACKETS]
     if small:

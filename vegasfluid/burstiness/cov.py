@@ -48,7 +48,8 @@ LARGEST_HURST = 0.95
 def leave_one_out(series: np.ndarray) -> np.ndarray:
     """Coefficients of variation of a series, each without one of its 16 blocks; (block,).
 
-    `series` has the count of each bin, (bin,); standard deviation is divided by mean.
+    Each is the standard deviation divided by the mean. `series` has the count of each bin, (bin,);
+    bins after the last whole block are left out.
     """
     length = series.size // BLOCKS
     blocks = series[: length * BLOCKS].reshape(BLOCKS, length)
@@ -66,10 +67,11 @@ def cov(counts: ArrayLike) -> Estimate:
         counts: number of packets in each bin; (bin,), at least 128 bins.
 
     Returns:
-        The estimate with its 95 % confidence interval, which accounts for long memory.
+        The estimate with its 95 % confidence interval, which accounts for long memory. The interval
+        is not symmetric, and its lower end may be negative.
 
     Raises:
-        InvalidInput: if the series is too short, not finite, constant or negative.
+        InvalidInput: if the series is too short, not finite, constant or negative anywhere.
 
     >>> independent = np.random.default_rng(2).poisson(4.0, 4096)
     >>> value, low, high = cov(independent)

@@ -73,9 +73,10 @@ def as_series(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
 
 
 def require_above_zero(whose: str, name: str, variances: np.ndarray) -> None:
-    """Raise InvalidInput if the variance on some scale is zero, as its logarithm is needed.
+    """Raise InvalidInput unless the variance on each scale is above zero and thus has a logarithm.
 
-    The message names the function `whose` and the quantity `name`; `variances` are (scale,).
+    `variances` has one value for each time scale, (scale,). The message names the function `whose`
+    and the quantity `name`.
 
     >>> require_above_zero("wavelet", "energy of every octave", np.array([2.0, 1.0]))
     """

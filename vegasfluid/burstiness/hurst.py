@@ -35,7 +35,7 @@ METHODS: Mapping[str, Callable[[ArrayLike], Estimate]] = {
     "wavelet": wavelet,
     "local_whittle": local_whittle,
 }
-"""Estimators of the Hurst exponent by name."""
+"""Estimators of the Hurst exponent by name: functions of the counts in each bin."""
 
 
 def hurst(counts: ArrayLike, method: str = "local_whittle") -> Estimate:
@@ -47,7 +47,8 @@ def hurst(counts: ArrayLike, method: str = "local_whittle") -> Estimate:
             `variance_time` (2048).
 
     Returns:
-        The estimate with its 95 % confidence interval.
+        The estimate with its 95 % confidence interval. Estimates and intervals may lie below 1/2 or
+        above 1, but those of `rescaled_range` and `variance_time` are within 0.02 to 0.99.
 
     Raises:
         InvalidInput: for an unknown method, or if the series is too short, not finite or constant.

@@ -39,14 +39,16 @@ EXPONENT = 0.65
 """The default bandwidth is the number of bins to this power, a usual compromise between variance
 and the bias by short memory at higher frequencies."""
 RANGE = (0.0, 1.5)
-"""Range of H in which the likelihood is maximised; above 1 the series is not stationary."""
+"""Range of H in which the likelihood is maximised; with H above 1 a series is not stationary."""
 
 
 def checked_bandwidth(bins: int, bandwidth: int | None) -> int:
-    """Number of lowest Fourier frequencies to use: `bandwidth`, or None's default bins^0.65.
+    """Number of lowest Fourier frequencies to use for a series of this number of bins.
+
+    It is `bandwidth`, or for None bins^0.65, rounded down.
 
     Raises:
-        InvalidInput: for a bandwidth below 4 or above half the number of bins.
+        InvalidInput: for a bandwidth below 4 or above (bins - 1) / 2.
     """
     if bandwidth is None:
         return int(bins**EXPONENT)
@@ -60,15 +62,15 @@ def local_whittle(counts: ArrayLike, bandwidth: int | None = None) -> Estimate:
 
     Args:
         counts: number of packets in each bin; (bin,), at least 128 bins.
-        bandwidth: number of Fourier frequencies used, from the lowest; None: bins to the power
-            0.65.
+        bandwidth: number of Fourier frequencies used, from the lowest; None: the number of bins to
+            the power 0.65, rounded down.
 
     Returns:
-        The estimate with its 95 % confidence interval.
+        The estimate, between 0 and 1.5, with its 95 % confidence interval, which may exceed these.
 
     Raises:
         InvalidInput: if the series is too short, not finite or constant, or for a bandwidth below 4
-            or above half the bins.
+            or above (bins - 1) / 2.
 
     >>> independent = np.random.default_rng(2).poisson(4.0, 4096)
     >>> value, low, high = local_whittle(independent)

@@ -89,8 +89,9 @@ def log_expected(windows: np.ndarray, hurst: float) -> np.ndarray:
 def ranges(series: np.ndarray, window: int) -> np.ndarray:
     """Rescaled range of each window of a series, a number without unit; (windows,).
 
-    It is the range of cumulative deviations from the window's mean, divided by its standard
-    deviation. `series` has the counts, (bin,), and `window` is the number of bins.
+    It is the range of cumulative deviations from the window's mean, divided by the window's
+    standard deviation. `series` has the counts, (bin,), and `window` is the length of a window in
+    bins, of which the series has a whole number.
 
     Raises:
         InvalidInput: if the counts of a window are all equal.
@@ -109,7 +110,8 @@ def ranges(series: np.ndarray, window: int) -> np.ndarray:
 def block_means(series: np.ndarray, windows: np.ndarray) -> np.ndarray:
     """Mean rescaled range of the windows of each length in each block; (scale, block).
 
-    A block has the longest length. `series` has the counts, (bin,); `windows` are lengths in bins.
+    `series` has the counts, (bin,); `windows` are the lengths of windows in bins, ascending,
+    (scale,). A block is as long as the longest window; bins after the last block are left out.
     """
     blocks = series.size // windows[-1]
     whole = series[: blocks * windows[-1]]
@@ -119,7 +121,7 @@ def block_means(series: np.ndarray, windows: np.ndarray) -> np.ndarray:
 def window_lengths(bins: int, shortest: int) -> np.ndarray:
     """Window lengths for a series of this number of bins, each twice the previous one; (scale,).
 
-    They go from `shortest` up to a 16th of the series.
+    They go from `shortest` up to at most a 16th of the series.
 
     Raises:
         InvalidInput: if `shortest` is below 4.
@@ -152,10 +154,11 @@ def rescaled_range(counts: ArrayLike, shortest: int = 32) -> Estimate:
         shortest: number of bins of the shortest window, at least 4.
 
     Returns:
-        The estimate with its 95 % confidence interval, both between 0.02 and 0.99.
+        The estimate with its 95 % confidence interval, all clipped to 0.02 to 0.99.
 
     Raises:
-        InvalidInput: if the series is too short, not finite, or constant in some window.
+        InvalidInput: if the series is too short, not finite, or constant in some window, or if
+            `shortest` is below 4.
 
     >>> independent = np.random.default_rng(2).poisson(4.0, 4096)
     >>> value, low, high = rescaled_range(independent)

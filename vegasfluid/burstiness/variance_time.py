@@ -43,7 +43,8 @@ from vegasfluid.burstiness.line import slope_weights
 __all__ = ["FEWEST", "FINEST", "SHORTEST", "variance_time"]
 
 FINEST, FEWEST = 512, 16
-"""Numbers of blocks at the finest and at the coarsest scale; each scale halves the number."""
+"""Numbers of blocks at the finest and at the coarsest scale; each scale has half as many as the one
+before."""
 SHORTEST = 4 * FINEST
 """Smallest number of bins."""
 SCALES = int(np.log2(FINEST // FEWEST)) + 1
@@ -92,7 +93,8 @@ def noise_covariance(hurst: float, size: int) -> np.ndarray:
 def variance_moments(hurst: float) -> tuple[np.ndarray, np.ndarray]:
     """Mean (scale,) and covariance (scale, scale) of the variances of block means, finest first.
 
-    They are for fractional Gaussian noise of Hurst exponent `hurst`, up to a common factor.
+    They are for fractional Gaussian noise of Hurst exponent `hurst`, whose 512 finest block means
+    have variance 1.
     """
     mean, covariance = np.empty(SCALES), np.empty((SCALES, SCALES))
     rows = noise_covariance(hurst, FINEST)
@@ -134,7 +136,8 @@ def slopes() -> Slopes:
 def block_variances(series: np.ndarray) -> np.ndarray:
     """Variances of the means of 512, 256, ... 16 blocks of a series of counts; (scale,).
 
-    `series` is (bin,); the variances have the unit of its square.
+    `series` has the counts, (bin,); the variances are in packets^2. Bins after the last of 512
+    equally long blocks are left out.
     """
     length = series.size // FINEST
     means = series[: length * FINEST].reshape(FINEST, length).mean(1)
@@ -152,7 +155,7 @@ def variance_time(counts: ArrayLike) -> Estimate:
         counts: number of packets in each bin; (bin,), at least 2048 bins.
 
     Returns:
-        The estimate with its 95 % confidence interval, both between 0.02 and 0.99.
+        The estimate with its 95 % confidence interval, all clipped to 0.02 to 0.99.
 
     Raises:
         InvalidInput: if the series is too short, not finite, or without variance on some scale.

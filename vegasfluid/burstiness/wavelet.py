@@ -98,7 +98,8 @@ def wavelet(counts: ArrayLike, finest: int = 4) -> Estimate:
         The estimate with its 95 % confidence interval.
 
     Raises:
-        InvalidInput: if the series is too short, not finite, or without energy in some octave.
+        InvalidInput: if the series is too short, not finite, or without energy in some octave, or
+            if `finest` is below 1.
 
     >>> independent = np.random.default_rng(2).poisson(4.0, 4096)
     >>> value, low, high = wavelet(independent)

@@ -23,14 +23,14 @@ __all__ += ["drop_prob_response", "evaluate", "s", "substitutions"]
 NAMES = ("cwnd", "rtt", "base_rtt", "drop_prob", "capacity", "queue", "buffer")
 """Quantities of the closed forms that a drift or a drop probability may contain."""
 KNOWN = {name: symbol(name) for name in NAMES}
-"""Their SymPy symbols by name."""
+"""SymPy symbol of each quantity in NAMES, by name."""
 W, R, T, p, C, QUEUE, BUFFER = KNOWN.values()
 """Symbols of NAMES: packets, s, s, a probability, packets/s, packets, packets."""
 s = sp.Symbol("s")
 """Variable of the Laplace transform, 1/s."""
 SAMPLED, ACKS, LOSSES = (sp.Dummy(name, positive=True) for name in ("rtt", "acks", "losses"))
-"""Signals of a sender (RTT, s; ACKs and losses, 1/s), distinct from equilibrium values until
-derivatives are taken."""
+"""Symbols of a sender's signals: RTT (s), ACK rate and loss rate (1/s). Equilibrium values replace
+them only after the derivatives are taken."""
 DIGITS = 30
 """Decimal digits of numbers that replace symbols, twice those of a float."""
 
@@ -39,11 +39,15 @@ StateValues = Mapping[str, Any]
 
 
 class DropProbResponse(NamedTuple):
-    """Linear response of a drop probability: dp = (queue dq + arrivals dy) / denominator, in s.
+    """Linear response of a drop probability p: dp = (queue dq + arrivals dy) / denominator.
+
+    dq is a change of the queue (packets), dy one of the arrival rate (packets/s). All fields but
+    `value` are polynomials in the Laplace variable s (1/s).
 
     Args:
         value: the probability at equilibrium.
-        denominator: polynomial of the queue discipline's state, such as s + K for an average.
+        denominator: characteristic polynomial of the discipline's state; s + K for an average of
+            rate K, 1 without a state that changes.
         queue: numerator for the queue, 1/packets times the denominator.
         arrivals: numerator for the arrival rate, s/packet times the denominator.
     """
@@ -61,6 +65,8 @@ class DropProbResponse(NamedTuple):
 
 class DriftDerivatives(NamedTuple):
     """A congestion control's drift at equilibrium, and its partial derivatives; SymPy matrices.
+
+    Matrix dimensions of length n are in the order of `states`.
 
     Args:
         states: names of the state variables that move; n of them, such as `cwnd` (packets).
@@ -121,7 +127,10 @@ def drift_derivatives(
 
     Returns:
         The drift (unit of each state per s) and its derivatives by states, round-trip time, ACK
-        rate and loss rate.
+        rate and loss rate. Fields that are constant at equilibrium are not among the states.
+
+    Raises:
+        InvalidInput: if two compared quantities are equal at `values`, or one has no number.
     """
     initial = law.init(W, R)
     window = initial._replace(**{name: named_symbol(name) for name in initial._fields})
@@ -148,10 +157,12 @@ def drift_derivatives(
 def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> DropProbResponse:
     """Linear response of one of a queue discipline's probabilities to queue and arrival rate.
 
+    Above a queue of `buffer` - 1 packets the probability also includes overflow of the buffer.
+
     Args:
         law: the queue discipline, with numbers for its parameters.
-        prob: `loss_signal_prob`, drops and marks that senders notice; `drop_prob`, all drops; or
-            `forced_prob`, drops of packets that may be marked.
+        prob: `loss_signal_prob`: loss signals per packet; `drop_prob`: drop or mark of a packet;
+            `forced_prob`: drop of a packet that may be marked.
         values: numbers for queue and buffer (packets), arrivals and capacity (packets/s), and each
             field of the law's state.
 

@@ -43,14 +43,15 @@ class FlowGroup(NamedTuple):
 
     @property
     def window_limited(self) -> bool:
-        """Whether a congestion window sets the group's rate, and not application or access link."""
+        """Whether the congestion control has a window; without one (UDP) the rate is `limit`."""
         return self.flows.law.rules.reliable
 
     @property
     def drop_field(self) -> str:
         """Name of the queue discipline's probability with which the group's packets are dropped.
 
-        `forced_prob` for flows with ECN, whose packets are usually marked; else `drop_prob`.
+        `forced_prob` for flows with ECN and a window, whose packets are usually marked; `drop_prob`
+        for all others.
         """
         return "forced_prob" if self.flows.ecn and self.window_limited else "drop_prob"
 
@@ -58,7 +59,14 @@ class FlowGroup(NamedTuple):
 def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
     """Yield the flow groups of a network with one link at equilibrium, in the fluid model's order.
 
-    Each has the number of its flows, their rates (packets/s), windows, round-trip times and losses.
+    The order is that of the classes, and within a class that in which its base RTTs first occur.
+    Rates are of one flow, packets/s.
+
+    Args:
+        equilibrium: of a network with one link, without flows in the reverse direction.
+
+    Raises:
+        InvalidInput: for a network with several links.
     """
     network, queue = equilibrium.network.resolved(), float(equilibrium.values.queue[0])
     windows, classes = iter(equilibrium.values.cwnd), equilibrium.solution.unknowns.classes
@@ -78,11 +86,15 @@ def link_drop_prob(equilibrium: Equilibrium, prob: str = "loss_signal_prob") -> 
     """Linear response of a probability of a network's one link to its queue and arrival rate.
 
     Args:
-        equilibrium: of a network with one link.
-        prob: which probability, see `drop_prob_response`.
+        equilibrium: of a network with one link, without flows in the reverse direction.
+        prob: `loss_signal_prob`: loss signals per packet; `drop_prob`: drop or mark of a packet;
+            `forced_prob`: drop of a packet that may be marked.
 
     Returns:
         The probability at equilibrium, and its transfer functions as polynomials in s (1/s).
+
+    Raises:
+        InvalidInput: for a network with several links.
     """
     link, [state] = equilibrium.network.resolved().link, equilibrium.solution.unknowns.aqm_states
     values = {name: float(np.asarray(value)) for name, value in state._asdict().items()}

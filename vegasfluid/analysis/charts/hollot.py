@@ -26,10 +26,10 @@ class HollotCondition(NamedTuple):
     """The sufficient condition of Hollot and others, and the exact result of the chart.
 
     Args:
-        lhs: left side of the condition, which grows with the gain.
-        rhs: right side, which grows as RED's average becomes slower.
-        holds: whether the left side is at most the right side, so that the network is stable.
-        stable: whether the network is stable by the chart, also where the condition does not hold.
+        lhs: left side of the condition, dimensionless: the loop's steady-state gain.
+        rhs: right side, dimensionless; 1 without averaging, larger for a slower average.
+        holds: whether `lhs` is at most `rhs`, which is enough for stability.
+        stable: whether the network is stable by the exact chart; may be true where `holds` is not.
     """
 
     lhs: float
@@ -47,13 +47,13 @@ def hollot_sufficient(equilibrium: Equilibrium) -> HollotCondition:
     the averaged queue (1/packets) and rate K of the average (1/s). It is far from necessary.
 
     Args:
-        equilibrium: of Reno flows with one base RTT.
+        equilibrium: of Reno flows with one base RTT at one link.
 
     Returns:
         Both sides, dimensionless, whether the condition holds, and whether the network is stable.
 
     Raises:
-        InvalidInput: for several flow groups.
+        InvalidInput: for several flow groups or links.
         Unsupported: for flows without Reno, or a drop probability that does not rise with the
             queue alone.
 
@@ -79,13 +79,13 @@ def hollot_phase_margin(equilibrium: Equilibrium) -> float:
     the averaged queue (1/packets) and rate K of the average (1/s).
 
     Args:
-        equilibrium: of Reno flows with one base RTT.
+        equilibrium: of Reno flows with one base RTT at one link.
 
     Returns:
-        Degrees, negative if unstable; infinite where the loop gain is below 1 at all frequencies.
+        Degrees, negative if unstable; infinite if the loop gain is at most 1 at all frequencies.
 
     Raises:
-        InvalidInput: for several flow groups.
+        InvalidInput: for several flow groups or links.
         Unsupported: for flows without Reno, or a drop probability that does not rise with the
             queue alone.
     """

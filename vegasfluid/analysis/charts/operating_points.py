@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["RenoLoop", "points_at", "reno_loop", "reno_point", "vegas_point"]
 
 SAME = 1e-6
-"""Largest relative difference of Vegas's gain by the window and by the round-trip time."""
+"""Largest relative difference between Vegas's gain from the drift's derivative by the window and
+that from its derivative by the round-trip time. Above it the chart does not apply."""
 
 
 def only_group(equilibrium: Equilibrium, caller: str) -> FlowGroup:
     """The single flow group of a network with one link, at equilibrium.
 
     Raises:
-        InvalidInput: if there are several groups; the message names `caller`.
+        InvalidInput: if there are several groups (the message names `caller`) or several links.
     """
     first, *others = flow_groups(equilibrium)
     if others:
@@ -46,8 +47,8 @@ class RenoLoop(NamedTuple):
 
     Args:
         group: the flows.
-        count: how many such flows fill the link.
-        slope: slope of the drop probability over the averaged queue, 1/packets.
+        count: N, how many such flows would send as much as all flows; not always whole.
+        slope: slope p' of the drop probability over the averaged queue, 1/packets.
         averaging_rate: rate of the queue's average, 1/s; infinite without averaging.
         poles: poles of Hollot's loop, 2 N / (R^2 C) and 1 / R; 1/s.
         gain: steady-state gain of the loop, p' (R C)^3 / (2 N)^2, dimensionless.
@@ -66,11 +67,11 @@ def reno_loop(equilibrium: Equilibrium, caller: str, group: FlowGroup | None = N
 
     Args:
         equilibrium: of a network with one link.
-        caller: whose input an error names.
-        group: the Reno flows; None: the network's only flows.
+        caller: function whose name an error message begins with.
+        group: the Reno flows; None: the network's only flow group.
 
     Raises:
-        InvalidInput: for several flow groups, if no group is given.
+        InvalidInput: for several links, or for several flow groups if no group is given.
         Unsupported: for flows without Reno, or a drop probability that does not rise with the
             queue alone.
     """
@@ -95,15 +96,15 @@ def reno_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Reno
 
     Args:
         equilibrium: of a network with one link.
-        group: the flows, from `flow_groups`. Their point is that of a link with flows like them
-            only, and the same queue. None: the network has one class with one base RTT.
+        group: the flows, from `flow_groups`. The point describes a link with the same queue and
+            total rate, but with flows like these only. None: the network's only flow group.
 
     Returns:
         The window (packets), the gain and the averaging constant (dimensionless), and the
         probability that a packet is dropped.
 
     Raises:
-        InvalidInput: for several flow groups, if no group is given.
+        InvalidInput: for several links, or for several flow groups if no group is given.
         Unsupported: for flows without Reno, or a drop probability that does not rise with the
             queue alone.
 
@@ -129,15 +130,16 @@ def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Veg
 
     Args:
         equilibrium: of a network with one link.
-        group: the flows, from `flow_groups`; None: the network has one class with one base RTT.
+        group: the flows, from `flow_groups`; None: the network's only flow group.
 
     Returns:
         Base RTT over RTT, the gain (packets per RTT per packet of backlog),
         and the window reduction by losses, packets per RTT.
 
     Raises:
-        InvalidInput: for several flow groups, if no group is given.
-        Unsupported: for a continuum of equilibria, or laws that do not control the backlog.
+        InvalidInput: for several links, or for several flow groups if no group is given.
+        Unsupported: for a continuum of equilibria, laws with other states than the window, laws
+            that do not control the backlog, or flows at a window limit.
     """
     if equilibrium.upper is not None:
         reason = "the chart shows isolated equilibria"
@@ -166,16 +168,16 @@ def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Veg
 def points_at(equilibrium: Equilibrium) -> dict[str, RenoPoint | VegasPoint]:
     """Points of a network's flow classes in the stability charts of Reno and of Vegas.
 
-    A chart is for a link with flows of one class. Where there are several classes, each gets the
-    point of a link with this class alone and with the same queue, so that points do not show
-    whether all together are stable: `stability` does. A class with several base RTTs gets a point
-    for each.
+    A chart is for a link with flows of one class. Where there are several classes, the point of
+    each describes a link with this class alone and the same queue. So the points do not show
+    whether the whole network is stable; `stability` does.
 
     Args:
-        equilibrium: of the network; flows that are in neither chart get no point.
+        equilibrium: of the network; flows that neither chart covers get no point.
 
     Returns:
-        Points by class name, or by `NAME, T ms` with base RTT T. Empty for several links.
+        Points by class name; for a class with several base RTTs one for each, by `NAME, T ms` with
+        base RTT T. Empty for a network with several links.
     """
     points: dict[str, RenoPoint | VegasPoint] = {}
     groups = list(flow_groups(equilibrium)) if len(equilibrium.network.links) == 1 else []

@@ -44,13 +44,15 @@ __all__ += ["vegas_boundary", "vegas_critical_gain", "vegas_unstable_gains"]
 def find_zero(function: Callable[[float], float], low: float, high: float) -> float:
     """The zero of a function between arguments `low` and `high`, at which its signs differ.
 
-    Exact to rounding (1e-15), in the unit of the argument.
+    The error is about 1e-15, relative or in the unit of the argument. If the signs are equal, SciPy
+    raises a ValueError.
     """
     return root_scalar(function, bracket=(low, high), xtol=1e-15).root
 
 
 FREQUENCIES = np.geomspace(1e-6, 4.0, 2000)
-"""Grid of frequencies that brackets the first crossing of Reno's boundary, in units of 1/R."""
+"""Grid of frequencies (units of 1/R) on which the first crossing of Reno's stability boundary is
+bracketed."""
 LOWEST_FREQUENCY = find_zero(lambda omega: omega * math.tan(omega) - 1, 0.5, 1.5)
 """Frequency, in units of 1/R, at which Vegas's boundary starts, at T/R = 1."""
 HIGHEST_FREQUENCY = find_zero(lambda omega: omega + math.atan(omega) - math.pi, 1.0, 3.0)
@@ -74,7 +76,7 @@ def vegas_boundary(omega: float) -> BoundaryPoint:
 
     Args:
         omega: frequency in units of 1/R (R is the round-trip time), from LOWEST_FREQUENCY to below
-            HIGHEST_FREQUENCY.
+            HIGHEST_FREQUENCY; other values are not rejected but have no meaning.
 
     Returns:
         Base RTT over RTT, and the gain, packets per RTT per packet of backlog.
@@ -104,7 +106,8 @@ def reno_critical_gain(
 ) -> float:
     """The gain N p' / p (dimensionless) up to which Reno over RED is stable; infinite if always.
 
-    With drops and windows below about 5 packets, much larger gains may be stable again.
+    This is the first boundary. With drops and windows below about 5 packets, much larger gains may
+    be stable again.
 
     Args:
         cwnd: W, packets.
@@ -124,9 +127,9 @@ def reno_critical_gain(
     lost = drop_prob * cwnd if drop_prob else 0.0
 
     def parts(omega: Any) -> Any:
-        """The terms of the characteristic function at frequency omega / R.
+        """Two terms of the characteristic function at frequency omega / R.
 
-        The first term is that without feedback, the second that of the feedback.
+        The first has no feedback; the second is the feedback with a gain of 1.
         """
         z = 1j * omega
         delay = np.exp(-z)
@@ -152,7 +155,7 @@ def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
     """The lowest and the highest gain between which Vegas without losses is unstable.
 
     A gain is in packets per round trip by which the window grows less, per packet of backlog. Both
-    are infinite if no gain is unstable.
+    are infinite if no gain is unstable; the highest is infinite if all above the lowest are.
 
     Args:
         rtt_ratio: T/R, base RTT over round-trip time, above 0, at most 1.
@@ -217,12 +220,15 @@ class RenoPoint(NamedTuple):
 
     @property
     def critical(self) -> float:
-        """Dimensionless gain N p' / p up to which Reno is stable with this window and averaging."""
+        """Dimensionless gain N p' / p up to which Reno is stable here; infinite if it always is."""
         return reno_critical_gain(self.cwnd, self.averaging, self.drop_prob)
 
     @property
     def stable(self) -> bool:
-        """Whether Reno is stable at this point: its gain is below the critical one."""
+        """Whether the gain of this point is below the critical one, so that Reno is stable.
+
+        False at very large gains, too, which may be stable with drops and windows below 5 packets.
+        """
         return self.gain < self.critical
 
 
@@ -242,11 +248,14 @@ class VegasPoint(NamedTuple):
 
     @property
     def critical(self) -> float:
-        """Gain up to which Vegas is stable at this T/R, packets per RTT per packet of backlog."""
+        """Gain up to which Vegas is stable at this T/R, packets per RTT per packet of backlog.
+
+        Infinite if no gain is unstable.
+        """
         return vegas_critical_gain(self.rtt_ratio)
 
     @property
     def stable(self) -> bool:
-        """Whether Vegas is stable at this point: its gain is no unstable one for its T/R."""
+        """Whether Vegas is stable: the gain is outside the range of unstable ones at this T/R."""
         low, high = vegas_unstable_gains(self.rtt_ratio)
         return self.gain < low or self.gain > high

@@ -34,7 +34,8 @@ class Branch(NamedTuple):
 
     Args:
         expression: the expression without Max and Min.
-        conditions: expressions that are positive on the branch.
+        conditions: expressions that are positive exactly on the branch; empty if it is the only
+            one.
     """
 
     expression: Expression
@@ -61,7 +62,8 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
 
     Returns:
         The expression with each Max and Min replaced by the argument that is active at the witness
-        and floats by rationals, and the expressions that must be positive for it.
+        and floats by rationals; and the expressions that must be positive for it, without those
+        that SymPy knows to be positive.
 
     Raises:
         InvalidInput: where two different arguments are equal at the witness, or have no value.
@@ -89,7 +91,7 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
         return first
 
     def smooth(part: Expression) -> Expression:
-        """The branch of a part of the expression; no Max and Min is built, as each takes long."""
+        """A part of the expression on the branch; builds no Max or Min, as that takes long."""
         if not part.args:
             return exact(part)
         arguments = [smooth(argument) for argument in part.args]
@@ -157,7 +159,10 @@ def above_zero(ratio: Expression, witness: Witness) -> Expression:
 
 
 def equilibrium_signals(loss_process: str = "meanfield") -> Signals:
-    """What a sender in equilibrium observes, in symbols: RTT R, ACKs at W/R, losses at p W/R (1/s).
+    """The signals of a sender in equilibrium, in SymPy symbols, for one flow.
+
+    `rtt` is R (s), `ack_rate` W/R (packets/s), `loss_rate` p W/R (1/s), and `initial_ssthresh` 1e9
+    packets. The other signals have their defaults.
 
     Args:
         loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
@@ -175,13 +180,18 @@ def equilibrium_drift(
 ) -> dict[str, Branch]:
     """The drift of a congestion control in symbols, for each of its state variables by name.
 
-    `cwnd` is in packets/s. Max and Min are replaced by their arguments at the witness point.
-
     Args:
         law: the congestion control, with numbers or symbols for its parameters.
         window: its state, in symbols.
         seen: the signals of its sender, in symbols.
-        witness: a number for each symbol.
+        witness: a number for each symbol; it selects the argument of each Max and Min.
+
+    Returns:
+        The rate of change of each state, in its unit per second (`cwnd` in packets/s), on the
+        branch of the witness.
+
+    Raises:
+        InvalidInput: if two compared arguments are equal at the witness, or one has no number.
 
     >>> from vegasfluid.congestion.base import Window
     >>> from vegasfluid.congestion.reno import Reno

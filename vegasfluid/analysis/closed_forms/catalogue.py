@@ -62,9 +62,10 @@ def loss_based_formulas() -> Iterator[Formula]:
 
 
 def cubic_formulas() -> Iterator[Formula]:
-    """Yield CUBIC's equilibrium windows (packets) and its crossover, for each loss process.
+    """Yield CUBIC's equilibrium windows (packets) and its crossover drop probability.
 
-    Without fast convergence, whose roots are long.
+    There is one of each for every loss process. Formulas with fast convergence are left out, as
+    their roots are long.
     """
     for process in reversed(LOSS_PROCESSES):
         yield windows_cubic.cubic_window(process)
@@ -114,7 +115,11 @@ def fair_alpha_formulas() -> Iterator[Formula]:
 
 
 def drop_tail_formulas() -> Iterator[Formula]:
-    """Yield formulas for one Reno and one Vegas flow at a drop-tail buffer: shares, queues."""
+    """Yield formulas for one Reno flow at a drop-tail buffer, with one Vegas flow and alone.
+
+    With Vegas: the queue after a halving and the fair backlogs (packets), and Vegas's fraction of
+    the link. Alone: the fraction of the capacity that Reno uses.
+    """
     yield drop_tail.queue_after_halving()
     yield drop_tail.vegas_share()
     yield drop_tail.vegas_share_of_small_buffer()
@@ -125,6 +130,8 @@ def drop_tail_formulas() -> Iterator[Formula]:
 
 
 def persistent_formulas() -> Iterator[Formula]:
-    """Yield the rate and the queue of Vegas flows that join one by one, with false base RTTs."""
+    """Yield formulas for the rate (packets/s) and the queue (packets) of Vegas flows that join one
+    by one, so that each base RTT includes the queue at that time.
+    """
     yield persistent.rate_with_false_base()
     yield persistent.persistent_queue()

@@ -56,7 +56,7 @@ C, Q, B, D = (symbol(name) for name in ("capacity", "queue", "buffer", "backlog"
 LOWEST, FILLING = DROP_TAIL["lowest"].symbol, DROP_TAIL["filling"].symbol
 """Symbols of the queue after a halving (packets), and of buffer over bandwidth-delay product."""
 EXTRA = tuple(DROP_TAIL.items())
-"""The quantities above, as a formula's `extra` has them."""
+"""The quantities of DROP_TAIL as pairs (name, quantity), for `Formula.extra`."""
 HOLDS = "one Reno and one Vegas flow, d below B, only Reno loses, Vegas in equilibrium"
 """Conditions of all formulas for a Reno and a Vegas flow, in words."""
 DERIVED = "derived here from the drifts"
@@ -74,7 +74,7 @@ def reno_growth() -> Expression:
 def reno_window_next_to_vegas() -> Expression:
     """Reno's window (packets) in symbols at a queue q: packets in flight minus the window of Vegas.
 
-    C T + q packets are in flight; the window of Vegas is that of its backlog d.
+    C T + q packets are in flight; the window of Vegas is the one with which its backlog is d.
     """
     vegas = vegas_lossless_window().expression.subs({symbol("alpha"): D, R: T + Q / C})
     return sp.factor(C * T + Q - vegas)
@@ -98,7 +98,7 @@ def queue_after_halving() -> Formula:
     """The queue right after Reno has halved its window at a full buffer, packets.
 
     One Reno and one Vegas flow share the link. The formula takes `capacity` (packets/s), `base_rtt`
-    (s), `buffer` and the `backlog` of Vegas (packets).
+    (s), `buffer` and the `backlog` of Vegas (packets), which is below the buffer.
 
     >>> f"{queue_after_halving()(capacity=1000.0, base_rtt=0.1, buffer=100.0, backlog=40.0):.1f}"
     '63.2'
@@ -116,11 +116,11 @@ def queue_after_halving() -> Formula:
 
 @cache
 def vegas_share() -> Formula:
-    """The mean fraction of a drop-tail link that one Vegas flow has beside one Reno flow.
+    """The fraction of a drop-tail link's capacity that one Vegas flow gets beside one Reno flow.
 
-    The formula takes `capacity` (packets/s), `base_rtt` (s), `buffer` (packets), the `backlog` of
-    Vegas (packets), and `lowest`, the queue right after Reno has halved its window (packets;
-    `queue_after_halving`).
+    It is the mean over one period of Reno's sawtooth. The formula takes `capacity` (packets/s),
+    `base_rtt` (s), `buffer` (packets), the `backlog` of Vegas (packets), and `lowest`, the queue
+    right after Reno has halved its window (packets; `queue_after_halving`).
 
     >>> low = {"lowest": queue_after_halving()(capacity=1e3, base_rtt=0.1, buffer=1e2, backlog=4e1)}
     >>> f"{vegas_share()(capacity=1e3, base_rtt=0.1, buffer=1e2, backlog=4e1, **low):.4f}"
@@ -233,7 +233,7 @@ def fair_backlog(buffer: float, capacity: float, base_rtt: float) -> float:
     """The backlog with which one Vegas flow has half of a link, and one Reno flow the other half.
 
     Args:
-        buffer: buffer, packets.
+        buffer: drop-tail buffer, packets.
         capacity: capacity of the link, packets/s.
         base_rtt: base RTT, s.
 

@@ -71,7 +71,8 @@ def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
     `ratio`; for Linux also `base_rtt` (s) and `capacity` (packets/s).
 
     Args:
-        law: a Vegas of the dialect; its parameters are ignored.
+        law: any Vegas of the dialect whose parameter is alpha; its own parameters are ignored. If
+            omitted, alpha is the equilibrium backlog.
 
     >>> fair_alpha_lossless().text()
     'alpha = q*r/(N_r + N_v*r)'
@@ -91,16 +92,18 @@ def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
 
 @cache
 def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
-    """The alpha (packets) for `ratio` times the rate of a competitor that loses as many packets.
+    """The alpha (packets) for `ratio` times the rate of a competitor with equal loss probability.
 
     The formula takes the `queue` (packets), the numbers of `competitors` and `tuned` flows, the
-    `ratio`, and c of the competitors' windows c / sqrt(p) (`loss_constant`); without a law also the
-    fraction b that a loss takes (`cut`) and phi (`loss_factor`); for Linux also `base_rtt` (s) and
-    `capacity`.
+    `ratio`, and c of the competitors' windows c / sqrt(p) (`loss_constant`). If `law` is omitted,
+    it also takes the fraction b of the window that a loss takes (`cut`) and the correction phi
+    (`loss_factor`). For Linux it also takes `base_rtt` (s) and `capacity` (packets/s). The value is
+    NaN for a ratio above `largest_ratio`, and infinite at it.
 
     Args:
-        law: a Vegas of the dialect; its parameters are ignored.
-        loss_process: a name in `LOSS_PROCESSES`; ignored without a law.
+        law: any Vegas of the dialect whose parameter is alpha; its own parameters are ignored. If
+            omitted, alpha is the equilibrium backlog.
+        loss_process: a name in `LOSS_PROCESSES`; ignored if `law` is omitted.
 
     Raises:
         InvalidInput: for a dialect that keeps its slow-start threshold at a loss (ns-3).
@@ -126,8 +129,8 @@ def largest_ratio() -> Formula:
     """Upper bound of the rate of a Vegas flow divided by that of a competitor; no alpha reaches it.
 
     Both flows have the same loss probability and RTT. The formula takes the fraction b that a loss
-    takes from Vegas's window (`cut`), its correction phi (`loss_factor`), and c of the competitor's
-    window c / sqrt(p) (`loss_constant`).
+    takes from Vegas's window (`cut`), the factor phi on Vegas's loss rate (`loss_factor`), and c of
+    the competitor's window c / sqrt(p) (`loss_constant`).
 
     >>> largest_ratio().text()
     'r = 1/(sqrt(b)*c*sqrt(phi))'
@@ -169,11 +172,11 @@ def fair_alpha_of_rate() -> Formula:
 
 @cache
 def fair_alpha_of_loss() -> Formula:
-    """The alpha for the rate of a competitor with the same round-trip time R, packets.
+    """The alpha with which Vegas has the rate of a competitor of the same round-trip time, packets.
 
-    The formula takes `rtt` (s), `drop_prob`, `capacity` (packets/s), `queue` (packets), and c of
+    The formula takes `rtt` R (s), `drop_prob`, `capacity` (packets/s), `queue` (packets), and c of
     the competitor's window c / sqrt(p) (`loss_constant`); Vegas loses nothing. Reno's rate is
-    proportional to 1/R and that of Vegas is not, so no single alpha is fair to all.
+    proportional to 1/R and the rate of Vegas is not, so no single alpha is fair to all.
 
     >>> fair_alpha_of_loss().text()
     'alpha = c*q/(C*R*sqrt(p))'
@@ -198,7 +201,7 @@ def fair_alpha_expanded(order: int = 1) -> Formula:
     (1/packets).
 
     Args:
-        order: power of c^2 N^2 / L in the last term.
+        order: power of c^2 N^2 / L in the last term; 0: only `min_thresh` / `count`.
 
     >>> fair_alpha_expanded().text()
     'alpha = q_min/N + N*c**2/(L*(C*T + q_min)**2)'
@@ -220,8 +223,8 @@ def fair_alpha_heuristic() -> Formula:
     """RED's lower threshold over the number of flows, a rule of thumb for the fair alpha; packets.
 
     The fair alpha gives N flows equal rates; this is the first term of its expansion for small
-    losses (`fair_alpha_expanded`). The formula takes `min_thresh` (packets) and
-    `count`.
+    losses (`fair_alpha_expanded`). The formula takes `min_thresh` (packets) and the number of flows
+    (`count`).
 
     >>> fair_alpha_heuristic().text()
     'alpha = q_min/N'
@@ -237,11 +240,13 @@ def fair_alpha_heuristic() -> Formula:
 def over_red(formula: Formula) -> Formula:
     """A formula with RED's equilibrium queue substituted for the queue.
 
-    In the place of `queue`, it takes `base_rtt` (s), `capacity` (packets/s), `loss_constant`, RED's
-    `min_thresh` (packets) and the `slope` of its drop probability (1/packets).
+    Instead of `queue`, the new formula takes `base_rtt` (s), `capacity` (packets/s),
+    `loss_constant` (c of windows c / sqrt(p)), RED's `min_thresh` (packets) and the `slope` of its
+    drop probability (1/packets). If it takes no `count`, the number of flows is `competitors` plus
+    `ratio` times `tuned`.
 
     Args:
-        formula: a formula in q, and in N_r and N_v or in N.
+        formula: a formula that takes `queue`.
 
     >>> formula = over_red(fair_alpha_lossless())
     >>> network = {"capacity": 155e6 / 12000, "base_rtt": 0.007, "min_thresh": 6711.0}

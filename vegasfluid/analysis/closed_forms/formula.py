@@ -30,7 +30,7 @@ class Quantity(NamedTuple):
 
     Args:
         symbol: its SymPy symbol, positive.
-        unit: its unit in the program; empty for a pure number.
+        unit: unit of its values in all formulas; empty for a pure number.
         meaning: what it is.
     """
 
@@ -171,7 +171,8 @@ class Formula:
             values: all quantities in `arguments`, by name, in the units of `known`.
 
         Raises:
-            InvalidInput: for a missing or an unknown name, or a number that is not above 0.
+            InvalidInput: for a missing or an unknown name, or a plain number that is not above 0;
+                elements of arrays are not checked.
         """
         require_names(self, values)
         for name, value in values.items():
@@ -187,7 +188,8 @@ class Formula:
                 not take are ignored.
 
         Raises:
-            InvalidInput: for a missing quantity, or a number that is not above 0.
+            InvalidInput: for a missing quantity, or a plain number that is not above 0; elements of
+                arrays are not checked.
         """
         return self(**{name: known[name] for name in self.arguments if name in known})
 
@@ -195,7 +197,7 @@ class Formula:
 def require_names(formula: Formula, given: Iterable[str]) -> None:
     """Raise InvalidInput unless the given names are those in `formula.arguments`.
 
-    It names the first that the formula does not take or that is missing.
+    The message names the first one that the formula does not take, or else the first missing one.
     """
     wanted = "given as " + ", ".join(formula.arguments)
     for name in given:

@@ -50,7 +50,8 @@ C, Q, ALPHA = (symbol(name) for name in ("capacity", "queue", "alpha"))
 FALSE, U = (quantity.symbol for quantity in PERSISTENT.values())
 """Symbols of the queue in a false base RTT (packets), and of the queue over alpha."""
 EXACT_TERMS = 3
-"""Number of terms known as algebraic numbers: 1, a root of degree 2 and one of degree 6."""
+"""Largest number of flows for which `exact_term` gives the queue over alpha. The values are 1, a
+root of degree 2 and one of degree 6."""
 
 
 @cache
@@ -77,10 +78,10 @@ def rate_with_false_base() -> Formula:
 
 
 def excess(queues: Sequence[Expression]) -> Expression:
-    """The load of the link minus 1 in symbols, as a function of u, the queue over alpha.
+    """Load of the link (rate over capacity) minus 1 in symbols, a function of u = queue / alpha.
 
     Args:
-        queues: the queue over alpha when each flow joined, which its base RTT includes.
+        queues: for each flow the queue over alpha when it joined, which its base RTT includes.
     """
     rate = rate_with_false_base().expression.subs(Q, ALPHA * U)
     rates = [sp.cancel(rate.subs(FALSE, ALPHA * queue)) for queue in queues]
@@ -113,7 +114,7 @@ def exact_term(number: int) -> Expression:
 
 @cache
 def queues_of(number: int) -> tuple[float, ...]:
-    """The queue over alpha before the first Vegas flow joins (0), then after each of `number`."""
+    """The queue over alpha after 0, 1, ... `number` Vegas flows have joined; (number + 1,)."""
     queues = [0.0]
     for flows in range(1, number + 1):
         before = np.array(queues)
@@ -136,7 +137,7 @@ def queue_per_alpha(number: int) -> float:
         number: number of flows, 1 or more.
 
     Raises:
-        InvalidInput: for less.
+        InvalidInput: for anything but a whole number from 1.
 
     >>> round(queue_per_alpha(10), 3)
     23.637
@@ -150,10 +151,10 @@ def last_over_first(number: int) -> float:
     Each flow's base RTT includes the queue of those before it; nothing is lost.
 
     Args:
-        number: number of flows, 1 or more.
+        number: number of flows, 1 or more; 1 gives 1.
 
     Raises:
-        InvalidInput: for less.
+        InvalidInput: for anything but a whole number from 1.
 
     >>> round(last_over_first(10), 2)
     7.64
@@ -171,10 +172,10 @@ def require_count(number: int) -> int:
 
 @cache
 def persistent_queue() -> Formula:
-    """The queue of Vegas flows that joined one by one, packets.
+    """The queue of Vegas flows that joined one by one, packets: alpha times u.
 
-    The formula takes `alpha` (packets) and the queue over alpha for their number
-    (`queue_per_alpha`).
+    The formula takes `alpha` (packets), the same for all flows, and `queue_per_alpha` u, the value
+    of the function `queue_per_alpha` for the number of flows.
 
     >>> persistent_queue()(alpha=2.0, queue_per_alpha=queue_per_alpha(2))
     5.23606797749979

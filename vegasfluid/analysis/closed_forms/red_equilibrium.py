@@ -66,7 +66,7 @@ class FilledLink(NamedTuple):
 
     Args:
         window: window of a flow, packets.
-        prob: the loss probability that corresponds to it.
+        prob: the loss probability at which flows have this window.
     """
 
     window: Expression
@@ -135,7 +135,7 @@ def red_slope(wait: bool = True) -> Formula:
     The formula takes `min_thresh`, `max_thresh` (packets) and `max_drop`.
 
     Args:
-        wait: whether RED spaces drops as ns-2 does with `wait`; Linux's RED has the slope without.
+        wait: whether RED spaces drops as ns-2 does with `wait`. For Linux's RED pass False.
 
     >>> red_slope().text(), red_slope(wait=False).text()
     ('L = 2*p_max/(3*(q_max - q_min))', 'L = 2*p_max/(q_max - q_min)')
@@ -153,7 +153,7 @@ def red_slope(wait: bool = True) -> Formula:
 
 @cache
 def red_queue() -> Formula:
-    """The equilibrium queue of N flows over RED, packets, for a linear drop probability.
+    """The equilibrium queue of N flows over RED, packets, for p = slope (queue - min_thresh).
 
     The formula takes `base_rtt` (s), `capacity` (packets/s), the number of flows (`count`), c of
     their windows c / sqrt(p) (`loss_constant`), RED's `min_thresh` (packets) and `slope`
@@ -226,7 +226,7 @@ def red_queue_expanded(order: int = 1) -> Formula:
     (1/packets).
 
     Args:
-        order: power of c^2 N^2 / L in the last term.
+        order: power of c^2 N^2 / L in the last term; 0: only `min_thresh`.
 
     >>> red_queue_expanded().text()
     'q = q_min + N**2*c**2/(L*(C*T + q_min)**2)'

@@ -18,7 +18,10 @@ __all__ = ["only_real_root", "only_solution", "root_for_small"]
 
 
 def only_solution(expression: Expression, unknown: sp.Symbol) -> Expression:
-    """The only value of a symbol for which an expression is zero; a ValueError if not just one.
+    """The only value of a symbol for which an expression is zero.
+
+    Raises:
+        ValueError: if there is no such value or more than one.
 
     >>> x, a = sp.symbols("x a", positive=True)
     >>> only_solution(x**2 - a, x)
@@ -59,8 +62,8 @@ def root_for_small(
         equation: a polynomial in the unknown and in the small parameter; zero at the root.
         unknown: the symbol to solve for.
         small: the parameter.
-        start: the simple root for parameter 0.
-        order: power of the last term.
+        start: the root at parameter 0, which is a simple root.
+        order: power of the parameter in the last term; 0 gives `start`.
 
     >>> x, e = sp.symbols("x e", positive=True)
     >>> root_for_small(x**2 - 1 - e, x, e, sp.Integer(1), 2)

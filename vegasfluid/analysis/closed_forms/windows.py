@@ -45,15 +45,17 @@ __all__ = ["equilibrium_window", "loss_constant"]
 def equilibrium_window(law: CongestionControl, loss_process: str = "meanfield") -> Formula:
     """The equilibrium window of a congestion control, packets, as a formula with its parameters.
 
-    It takes the drop probability p (`drop_prob`) and for CUBIC the round-trip time R (`rtt`, s).
-    That of Vegas is without losses and takes `rtt` and the base RTT T (`base_rtt`, s).
+    The formula takes the drop probability p (`drop_prob`), and for CUBIC also the round-trip time R
+    (`rtt`, s). For Vegas it is the window without losses; it takes `rtt` and the base RTT T
+    (`base_rtt`, s). Parameters given as symbols are further arguments, by the symbols' names.
 
     Args:
         law: the congestion control, with numbers or symbols for its parameters.
-        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`; Vegas ignores it.
 
     Raises:
-        InvalidInput: for a law without a closed form, or an unknown loss process.
+        InvalidInput: for a law without a closed form (HighSpeed TCP has one for `periodic` only),
+            or an unknown loss process.
 
     >>> from vegasfluid.congestion.newreno import NewReno
     >>> equilibrium_window(NewReno(), "periodic").text()
@@ -76,7 +78,10 @@ def equilibrium_window(law: CongestionControl, loss_process: str = "meanfield") 
 
 
 def parameter_symbols(law: CongestionControl) -> tuple[tuple[str, Quantity], ...]:
-    """Those parameters of a congestion control that are SymPy symbols, as quantities by name."""
+    """The SymPy symbols in a congestion control's parameters, as (name, quantity), sorted by name.
+
+    Symbols of `SYMBOLS` are left out. Units are empty, as they are not known.
+    """
     known = {quantity.symbol for quantity in SYMBOLS.values()}
     given = law.parameters().values()
     values = (sp.sympify(value) for value in given if not isinstance(value, str | None))
@@ -96,7 +101,10 @@ def substitute(formula: Formula, values: dict[sp.Symbol, Any]) -> Formula:
 
 
 def reno_equilibrium_window(law: Reno, loss_process: str) -> Formula:
-    """The equilibrium window of Reno or NewReno, packets, from p, for how losses arrive."""
+    """The equilibrium window of Reno or NewReno, packets, as a formula in the drop probability p.
+
+    `loss_process` is a name in `LOSS_PROCESSES`.
+    """
     return substitute(
         reno_window(), {symbol("loss_factor"): law.loss_factor(loss_process, OUT_OF_SLOW_START)}
     )
@@ -113,9 +121,11 @@ def scalable_equilibrium_window(law: Scalable, loss_process: str) -> Formula:
 
 
 def dctcp_equilibrium_window(law: Dctcp, loss_process: str) -> Formula:
-    """DCTCP's equilibrium window under random marks, packets, from p: alpha is p, each mark counts.
+    """DCTCP's equilibrium window under random marks, packets, as a formula in p.
 
-    The drift is zero where (1 - p) = phi p W (p W / 2), in Linux where 1 = phi p W (p W - 1) / 2.
+    p is the probability of a mark, which DCTCP's alpha equals; each mark is a separate signal.
+    `loss_process` is a name in `LOSS_PROCESSES`. The drift is zero where
+    (1 - p) = phi p W (p W / 2), in Linux where 1 = phi p W (p W - 1) / 2.
     """
     prob = symbol("drop_prob")
     state = DctcpWindow(symbol("cwnd"), sp.Integer(0), prob)
@@ -134,8 +144,10 @@ def dctcp_equilibrium_window(law: Dctcp, loss_process: str) -> Formula:
 
 
 def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
-    """CUBIC's equilibrium window, packets, from R (s) and p: the larger of its cubic and
-    Reno-friendly windows.
+    """CUBIC's equilibrium window, packets, as a formula in the RTT R (s) and drop probability p.
+
+    It is the larger of the cubic and the Reno-friendly window; without `law.friendly` the cubic
+    one. `loss_process` is a name in `LOSS_PROCESSES`.
     """
     values = {CUBIC["cubic_c"].symbol: law.C, symbol("cut"): 1 - law.beta}
     curve = substitute(cubic_window(loss_process, law.fast_convergence), values)
@@ -169,10 +181,12 @@ def constants_as_text(curve: Formula, reno: Formula) -> str:
 
 
 def highspeed_equilibrium_window(law: HighSpeed, loss_process: str) -> Formula:
-    """HighSpeed TCP's equilibrium window, packets, from p: the response function of RFC 3649.
+    """HighSpeed TCP's equilibrium window, packets, as a formula in the drop probability p.
+
+    It is the response function of RFC 3649, for `loss_process` `periodic`.
 
     Raises:
-        InvalidInput: for other losses than periodic ones.
+        InvalidInput: for any other loss process.
     """
     if loss_process != "periodic":
         allowed = "one with a closed form; highspeed has one for periodic losses only"
@@ -186,13 +200,16 @@ def highspeed_equilibrium_window(law: HighSpeed, loss_process: str) -> Formula:
 def vegas_equilibrium_window(law: Vegas, loss_process: str) -> Formula:
     """The equilibrium window of Vegas without losses, packets, as a formula of R and T (s).
 
-    With losses see `vegas_alpha`.
+    `loss_process` is not used. With losses only alpha has a closed form (`vegas_alpha`).
     """
     return substitute(vegas_lossless_window(law), {symbol("alpha"): law.alpha})
 
 
 def rerouting_equilibrium_window(law: VegasRerouting, loss_process: str) -> Formula:
-    """The equilibrium window of Vegas with rerouting detection, packets: that of plain Vegas."""
+    """The equilibrium window of Vegas with rerouting detection, packets, as a formula of R, T (s).
+
+    It is the window of plain Vegas without losses; `loss_process` is not used.
+    """
     return vegas_equilibrium_window(law.plain, loss_process)
 
 
@@ -205,7 +222,8 @@ WINDOWS: dict[type[CongestionControl], Callable[[Any, str], Formula]] = {
     Vegas: vegas_equilibrium_window,
     VegasRerouting: rerouting_equilibrium_window,
 }
-"""The function that derives the equilibrium window of each congestion control."""
+"""For each class of congestion control the function of (law, loss process) that returns the formula
+for its equilibrium window."""
 
 KNOWN = "one of " + ", ".join(law_type.name for law_type in WINDOWS)
 """Allowed congestion controls, as a message words them."""
@@ -215,11 +233,14 @@ def loss_constant(law: CongestionControl, loss_process: str = "meanfield") -> Ex
     """The constant c of an equilibrium window of c / sqrt(p) packets, p the drop probability.
 
     Args:
-        law: Reno or NewReno.
-        loss_process: a name in `LOSS_PROCESSES`.
+        law: a congestion control with such a window: Reno or NewReno.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
+
+    Returns:
+        An exact SymPy number, such as sqrt(2).
 
     Raises:
-        InvalidInput: for a law whose window is another function of p.
+        InvalidInput: for a law whose window is another function of p, or an unknown loss process.
 
     >>> loss_constant(Reno()), float(loss_constant(Reno(), "periodic"))
     (sqrt(2), 1.224744871391589)

@@ -132,8 +132,7 @@ def cubic_window(loss_process: str = "meanfield", fast_convergence: bool = False
 def reno_friendly_window(loss_process: str = "meanfield") -> Formula:
     """CUBIC's equilibrium window in its Reno-friendly region, packets: a constant over sqrt(p).
 
-    p is the drop probability. The constant depends on the cut b = 1 - beta, but not for periodic
-    losses.
+    The formula takes `drop_prob` p and, unless losses are periodic, `cut` (1 - beta).
 
     Args:
         loss_process: a name in `LOSS_PROCESSES`.
@@ -159,7 +158,8 @@ def reno_friendly_window(loss_process: str = "meanfield") -> Formula:
 def cubic_crossover(loss_process: str = "meanfield", fast_convergence: bool = False) -> Formula:
     """The drop probability above which CUBIC is in its Reno-friendly region.
 
-    The formula takes `rtt` (s), `cut` (1 - beta) and `cubic_c` (packets/s^3).
+    Values above 1 mean that it never is. The formula takes `rtt` (s), `cut` (1 - beta) and
+    `cubic_c` (packets/s^3).
 
     Args:
         loss_process: a name in `LOSS_PROCESSES`.

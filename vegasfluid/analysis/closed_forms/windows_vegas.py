@@ -97,7 +97,7 @@ def growing_drift(law: Vegas, witness: dict[sp.Symbol, float] = GROWING) -> Expr
 
     Args:
         law: a Vegas of the implementation; its alpha, beta and softness become symbols.
-        witness: a number for each symbol; where the drift has cases, that of these numbers.
+        witness: a number for each symbol; where the drift has cases, these numbers select one.
     """
     beta = sp.Dummy(positive=True)
     symbolic_law = replace(law, alpha=ALPHA, beta=beta, softness=SOFTNESS)
@@ -118,7 +118,9 @@ def alpha_of(drift: Expression) -> Expression:
 
 @cache
 def equilibrium_alpha(law_type: type[Vegas], dialect: str) -> Expression:
-    """The alpha (packets), in symbols, with which a window W is in equilibrium at losses of phi p.
+    """The alpha (packets), in symbols, with which a window W is in equilibrium with losses.
+
+    The loss probability is p, times the correction phi.
 
     Args:
         law_type: `Vegas`, or its subclass with symbols for the dialect's constants.
@@ -156,13 +158,13 @@ def require_no_kept_threshold(law: Vegas) -> None:
 
 
 def vegas_lossless_window(law: Vegas = ANY) -> Formula:
-    """Equilibrium window of a growing Vegas flow without losses, packets.
+    """Smallest equilibrium window of Vegas without losses, packets: a growing window stops at it.
 
     The formula takes `rtt` R, `base_rtt` T (s) and `alpha` (packets).
 
     Args:
-        law: a Vegas of the dialect whose parameter is alpha; if omitted, alpha is the equilibrium
-            backlog.
+        law: any Vegas of the dialect whose parameter is alpha; its own parameters are ignored. If
+            omitted, alpha is the equilibrium backlog.
 
     >>> vegas_lossless_window().text()
     'W = R*alpha/(R - T)'
@@ -180,13 +182,14 @@ def vegas_lossless_window(law: Vegas = ANY) -> Formula:
 
 
 def vegas_lossless_rate(law: Vegas = ANY) -> Formula:
-    """Equilibrium rate of a growing Vegas flow without losses, packets/s.
+    """Smallest equilibrium rate of Vegas without losses, packets/s: a growing flow stops at it.
 
     The formula takes `capacity` C (packets/s), `queue` q and `alpha` (packets); for Linux also
     `base_rtt` (s).
 
     Args:
-        law: a Vegas of the dialect; its parameters are ignored.
+        law: any Vegas of the dialect whose parameter is alpha; its own parameters are ignored. If
+            omitted, alpha is the equilibrium backlog.
 
     >>> vegas_lossless_rate().text()
     'x = C*alpha/q'
@@ -206,12 +209,13 @@ def vegas_lossless_rate(law: Vegas = ANY) -> Formula:
 def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
     """The alpha with which a Vegas window is in equilibrium with losses, packets.
 
-    The formula takes `cwnd` (packets), `rtt`, `base_rtt` (s) and `drop_prob`; without a law also
-    the fraction b of the window that a loss takes (`cut`) and the correction phi (`loss_factor`).
+    The formula takes `cwnd` W (packets), `rtt`, `base_rtt` (s) and `drop_prob` p. If `law` is
+    omitted, it also takes the fraction b of the window that a loss takes (`cut`) and the correction
+    phi (`loss_factor`). The value is NaN for phi b p W^2 above 1, and infinite at 1.
 
     Args:
-        law: a Vegas of the dialect whose parameter is alpha; if omitted, b and phi are symbols and
-            alpha is the equilibrium backlog.
+        law: any Vegas of the dialect whose parameter is alpha; its own parameters are ignored. If
+            omitted, alpha is the equilibrium backlog.
         loss_process: a name in `LOSS_PROCESSES`; ignored if `law` is omitted.
 
     Raises:
@@ -238,9 +242,10 @@ def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
 def vegas_small_alpha() -> Formula:
     """The alpha (packets) with which a Vegas window with a small backlog is in equilibrium.
 
-    Losses count; the backlog is so small that the `softness` (packets) is wider than the spread of
-    backlogs after losses. The formula takes it, `cwnd` (packets), `rtt`, `base_rtt` (s),
-    `drop_prob`, `cut` b and `loss_factor` phi.
+    The backlog is so small that the `softness` (packets, width of the smoothing in the fluid model)
+    exceeds the spread of backlogs after losses. The formula takes `softness`, `cwnd` (packets),
+    `rtt`, `base_rtt` (s), `drop_prob`, the fraction b of the window that a loss takes (`cut`) and
+    the correction phi (`loss_factor`).
 
     >>> vegas_small_alpha().text()
     'alpha = W - epsilon*log(-W**2*b*p*phi + 1) - T*W/R'
@@ -305,9 +310,10 @@ def law_of_the_minimum() -> Formula:
 def vegas_alpha_at_saturation() -> Formula:
     """The alpha (packets) at which the law of the minimum reaches its largest window.
 
-    The formula takes `rtt`, `base_rtt` (s), `drop_prob`, `cut` b and `loss_factor` phi. In the
-    fluid model no alpha saturates: with this alpha the window is a fraction s of the saturated
-    window, with s (1 - (b / 2) ln(1 - s^2)) = 1: 0.80 for b = 1/2 and 0.86 for b = 1/4.
+    The formula takes `rtt`, `base_rtt` (s), `drop_prob`, the fraction b of the window that a loss
+    takes (`cut`) and the correction phi (`loss_factor`). In the fluid model no alpha saturates:
+    with this alpha the window is a fraction s of the saturated window, with
+    s (1 - (b / 2) ln(1 - s^2)) = 1: 0.80 for b = 1/2 and 0.86 for b = 1/4.
 
     >>> vegas_alpha_at_saturation().text()
     'alpha = (R - T)/(R*sqrt(b)*sqrt(p)*sqrt(phi))'

@@ -44,14 +44,16 @@ class Equilibria:
     """The equilibria of a network.
 
     Args:
-        isolated: isolated equilibria, all different.
-        continuum: one of a continuum of equilibria, if there is one; these are not counted.
-        indices: sign of det(-F') for each of `isolated`: 1 or -1, or 0 if uncertain. An equilibrium
-            of index -1 is unstable. The indices of all equilibria add up to 1 if none is
-            degenerate.
+        isolated: isolated equilibria that were found, all different.
+        continuum: one equilibrium of a continuum, if one was found; else None.
+        indices: sign of det(-F') for each of `isolated`: 1 or -1, or 0 if uncertain; empty without
+            a proof. An equilibrium of index -1 is unstable. The indices of all equilibria add up to
+            1 if none is degenerate.
         proven_only: queues of each further equilibrium that is proven to exist but was not found,
-            as (low, high) for each link, packets.
-        proof: zeros of the reduced equations, and undecided boxes; None without a proof.
+            as (low, high) for each link, packets. At a full drop-tail buffer, bounds are the buffer
+            plus the fraction of arrivals that overflow.
+        proof: zeros of the reduced equations, and undecided boxes; None if none was tried, or if
+            there is a continuum.
     """
 
     isolated: tuple[Equilibrium, ...]
@@ -67,19 +69,23 @@ class Equilibria:
 
     @property
     def count_is_odd(self) -> bool:
-        """Whether the number of equilibria found is odd.
+        """Whether the number of isolated equilibria that were found is odd.
 
-        The number of all equilibria of a network is odd if none is degenerate.
+        The number of all equilibria of a network is odd if none is degenerate; so an even number
+        found suggests that one is missing.
         """
         return self.count % 2 == 1
 
     def other_than(self, point: Equilibrium) -> tuple[Equilibrium, ...]:
-        """The equilibria in `isolated` whose queues or drop probabilities differ from `point`."""
+        """The equilibria in `isolated` whose queues or drop probabilities differ from `point`'s.
+
+        Differences up to 1e-6, absolute or relative, do not count.
+        """
         return tuple(other for other in self.isolated if not same_equilibrium(other, point))
 
     @property
     def complete(self) -> bool:
-        """Whether the equilibria found are proven to be all equilibria of the network."""
+        """Whether the equilibria found are proven to be all; False if no proof was tried."""
         if self.proof is None or self.proven_only:
             return False
         return self.proof.complete and len(self.proof.zeros) == self.count
@@ -115,16 +121,18 @@ def all_equilibria(
             (all dialects but ns3), and flows that always send.
         options: switches of the fluid model; a proof needs them without recovery, timeouts and
             whole packets.
-        starts: number of initial queues, or these queues, packets.
+        starts: number of initial states of the search, at least 1; or a list of them, each with one
+            queue (packets) for every queue of the network.
         budget: bound on the boxes of queues that the proof examines; 0 for no proof.
 
     Returns:
-        The equilibria found and the state of the proof. Where equilibria form a continuum, one of
+        The equilibria found and the state of the proof. If equilibria form a continuum: one of
         them, and no proof.
 
     Raises:
         InvalidInput: for an invalid number of starts or boxes, or queues above the buffers.
-        Unsupported: if the network has no equilibrium, or the proof does not cover it.
+        Unsupported: if the network has no equilibrium, or if `budget` is above 0 and the proof does
+            not cover the network.
         SolveFailed: if no equilibrium is found.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno
@@ -144,7 +152,7 @@ def all_equilibria(
 
 
 def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: int) -> Equilibria:
-    """Equilibria with a proof by branch and prune of which exist, in interval arithmetic.
+    """Equilibria with a proof of which exist, by branch and prune in interval arithmetic.
 
     Args:
         found: the equilibria that a solver found.
@@ -191,6 +199,7 @@ def queues_of(box: Box) -> Box:
 
     One unknown, the occupancy, stands for three quantities of a link, of which at most one is not
     at its limit: below 0 it is minus the spare capacity (packets/s), up to the buffer it is the
-    queue (packets), and beyond it the buffer plus the fraction of arrivals that overflow.
+    queue (packets), and beyond it the buffer plus the fraction of arrivals that overflow. Only
+    negative bounds are changed (to 0), so a bound of a full buffer may exceed it by up to 1.
     """
     return tuple((max(low, 0.0), max(high, 0.0)) for low, high in box)

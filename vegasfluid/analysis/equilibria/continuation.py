@@ -57,7 +57,7 @@ WINDOW_TOLERANCE = 1e-13
 relative to 1 + abs(x)."""
 
 RUNNING, CONVERGED, DIVERGED = 0, 1, 2
-"""Status of a continuation: not finished, at a steady state, or with values not finite."""
+"""Status of a continuation: not finished, at a steady state, or with infinite or NaN values."""
 
 Vector = Any
 """A NumPy or JAX array with one number for each unknown, (n,), or a matrix of such numbers."""
@@ -70,8 +70,8 @@ class Evaluation(NamedTuple):
         unknowns: the point, as a flat vector; (n,).
         rates: rate of change of each unknown there, in its own unit per second; (n,).
         jacobian: derivative of the rates by the unknowns, 1/s; (n, n).
-        clip_jacobian: derivative of the point by the unknowns that were given: the identity, but
-            where they were clipped; (n, n).
+        clip_jacobian: derivative of the point by the unknowns that were given: the identity,
+            except for unknowns that were clipped; (n, n).
         quantities: queues, windows, rates and so on that follow from the unknowns.
     """
 
@@ -83,12 +83,12 @@ class Evaluation(NamedTuple):
 
 
 class Linearised(NamedTuple):
-    """Rates of all unknowns but the queues, for given queues; arrays.
+    """Rates of all unknowns but the queues, for given queues; arrays; n unknowns without queues.
 
     Args:
-        rate: rate of each, in its own unit per second; AQM states and counter rates are accelerated
-            by FAST; (n,).
-        jacobian: derivative of the rates by these unknowns, 1/s; (n, n).
+        rate: rate of each, in its own unit per second; (n,). Those of AQM states and counter rates
+            are multiplied by FAST; beyond a limit a rate back to the limit is added.
+        jacobian: derivative of `rate` by these unknowns, 1/s; (n, n).
         queue_growth: rate at which each queue grows, packets/s; (queues,).
     """
 
@@ -178,8 +178,8 @@ def evaluation(model: FluidModel, vector: Vector, clip: Any) -> Evaluation:
 def linearised(local: Evaluation, vector: Vector, acceleration: Vector) -> Linearised:
     """Rates (unit of each unknown per s) and Jacobian (1/s) of all unknowns but the queues.
 
-    AQM states and counter rates are accelerated; beyond a limit a restoring rate is added. The
-    growth of each queue, packets/s, is returned, too.
+    AQM states and counter rates are accelerated; beyond a limit a restoring rate is added, PULL
+    times the distance. The result also has the growth of each queue, packets/s.
 
     Args:
         local: the equations at the clipped unknowns; (n,).
@@ -199,8 +199,8 @@ def linearised(local: Evaluation, vector: Vector, acceleration: Vector) -> Linea
 def accelerations(unknowns: Unknowns) -> np.ndarray:
     """Dimensionless factor on the rate of each unknown but the queues; (n - queues,).
 
-    It is 100 for AQM states and counter rates, so that they follow the windows, and 1 for the
-    others.
+    It is FAST (100) for AQM states and counter rates, so that they follow the windows, and 1 for
+    windows, other fields of classes and fractions in timeout.
     """
     ones = jax.tree.map(lambda part: np.ones(np.shape(part)), unknowns)
     fast = jax.tree.map(lambda part: FAST * part, (ones.aqm_states, ones.counter_rates))
@@ -222,7 +222,7 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
 
     Returns:
         The last state: unknowns, the equations there, step size (s), number of steps, and whether
-        it converged or diverged.
+        it converged, diverged or used all steps (RUNNING).
     """
     guess = jax.eval_shape(lambda: initial_guess(EquilibriumEquations.from_model(model)))
     values = jax.eval_shape(residual, model, guess)[1]
@@ -264,9 +264,9 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
 def reverses(vector: Vector, before: Vector, after: Vector) -> Vector:
     """Whether a step of the search crossed a point where the slope of some rate jumps.
 
-    So it is if a rate changed its sign and is nearly as large as before, as at the edge of Vegas's
-    dead band. `vector` has the unknowns (n,); `before` and `after` are their rates before and
-    after the step, each in the unknown's unit per second.
+    This is assumed if a rate changed its sign and has more than half of its former size, as at the
+    edge of Vegas's dead band. `vector` has the unknowns (n,); `before` and `after` are their rates
+    before and after the step, each in the unknown's unit per second. Rounding errors do not count.
     """
     allowed = LARGEST_REVERSAL * jnp.abs(before) + ROUNDING * (1 + jnp.abs(vector))
     return jnp.any((before * after < 0) & (jnp.abs(after) > allowed))

@@ -41,9 +41,10 @@ jax.tree_util.register_dataclass(Converging, data_fields=["discipline"], meta_fi
 
 
 def converging(model: FluidModel) -> FluidModel:
-    """The fluid model without integral control in its queue disciplines, for a search.
+    """A copy of the fluid model for a search, in which all queue disciplines converge.
 
-    The model itself if no discipline has any.
+    Disciplines with integral control get their `converging_derivative`. If there are none, the
+    result is `model` itself.
     """
     if not any(aqm.integrates for aqm in model.parameters.aqm):
         return model

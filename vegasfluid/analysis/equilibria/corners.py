@@ -26,11 +26,12 @@ AT_LIMIT = 1e-6
 BEYOND_LIMITS = 1e12
 """A distance larger than any limit, in packets or the unit of the unknown."""
 CORNER_OFFSET, RELATIVE_CORNER_OFFSET = 1e-6, 1e-9
-"""Offset from a corner at which the equations are evaluated: packets, and a fraction of the window.
-Chosen far below the width of a corner and far above rounding; derivatives have about six digits."""
+"""Offset from a corner at which the equations are evaluated, packets: the sum of the first and the
+second times the window. Chosen far below the width of a corner and far above rounding; derivatives
+have about six digits."""
 QUADRATIC = 3.0
-"""At a smooth corner the rate at twice the offset is four times as large, elsewhere twice; above
-this factor, a corner is assumed."""
+"""At a smooth corner the rate at twice the offset is four times as large, and elsewhere twice as
+large; above this factor, a corner is assumed."""
 FLAT = 0.05
 """At a sharp corner the rate on the other side is below this fraction of the rate on this side."""
 CONTINUUM_OFFSET = 0.01
@@ -44,12 +45,12 @@ class Solution(NamedTuple):
 
     Args:
         unknowns: their values at equilibrium, queues in packets.
-        limited: which unknowns are at a limit, or have a constant rate.
+        limited: boolean; which unknowns are at a limit, or have a constant rate.
         limit_side: 1 at an upper limit, -1 at a lower one, else 0.
-        offset: distance from a corner at which the equation is evaluated, packets; 0 for other
-            unknowns.
-        offset_rate: value of the equation at the offset, to be subtracted, in the unknown's unit
-            per second; for unknowns without an offset the change by the offsets of the others.
+        offset: signed distance from a corner at which the equations are evaluated, packets; 0 for
+            unknowns that are not at a corner.
+        offset_rate: what to subtract from the rates at the offsets, in the unknown's unit per
+            second: at a corner the whole rate there, elsewhere the change that the offsets cause.
     """
 
     unknowns: Any
@@ -71,8 +72,8 @@ class Solution(NamedTuple):
 def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> Solution:
     """The solution of an approximate equilibrium, with its limits and corners identified.
 
-    At a limit are empty or full queues and windows at their bounds; at a corner, where the rate of
-    an unknown has no slope on one side, are windows at the edge of Vegas's dead band.
+    Empty or full queues and windows at their bounds are at a limit. Windows at the edge of Vegas's
+    dead band are at a corner: their rate has no slope on one side.
 
     Args:
         model: the fluid model.
@@ -119,9 +120,9 @@ def is_window(unknowns: Unknowns) -> np.ndarray:
 def is_continuum(model: FluidModel, unknowns: Unknowns) -> bool:
     """Whether an equilibrium of a model is one of a continuum, as inside Vegas's dead band.
 
-    It is if a window that is 0.01 packets larger has rate zero, too, for any queues near these.
-    `unknowns` are the equilibrium. (For given losses per second, the rate of a Scalable TCP window
-    is proportional to the window, and zero only at one round-trip time.)
+    `unknowns` are the equilibrium. The answer is yes if, with all windows 0.01 packets larger, the
+    rate of some window is zero and does not depend on the queues. (A rate that is zero for these
+    queues only, as a Scalable TCP window may have, does not count.)
     """
     window, queues = is_window(unknowns), slice(model.structure.queue_count)
     local = evaluate(model, flatten(unknowns) + CONTINUUM_OFFSET * window)

@@ -63,7 +63,7 @@ class RampHistory:
 
     Args:
         values: values of the stored components (counters, queues) at `time`; (components,).
-        rates: constant rates of the components, 1/s; (components,).
+        rates: constant rates of the components, in their units per second; (components,).
         time: present time, s.
     """
 
@@ -71,11 +71,17 @@ class RampHistory:
         self._values, self._rates, self._time = values, rates, time
 
     def __call__(self, times: Any, components: Any = slice(None)) -> Vector:
-        """Values of stored `components` (indices) at `times` (s): linear in time."""
+        """Values of stored `components` (indices or a slice) at `times` (s), linear in time.
+
+        The shape is that of `times` broadcast against the components.
+        """
         return self._values[components] + self._rates[components] * (times - self._time)
 
     def slope(self, times: Any, components: Any = slice(None)) -> Vector:
-        """Constant rates of stored `components` (indices), 1/s, in the shape of `times`."""
+        """Constant rates of stored `components` (indices or a slice), per second.
+
+        The shape is that of `times` broadcast against the components.
+        """
         return self._rates[components] + 0 * times
 
 
@@ -156,8 +162,9 @@ class EquilibriumEquations(NamedTuple):
     def delayed(self, unknowns: Unknowns) -> DelayedState:
         """Past values and rates of the fluid model's counters and queues for a constant past.
 
-        Queues have always been those of `unknowns` (given in packets, returned in data packets of
-        work), and counters have always grown at its counter rates (1/s), to 0 now.
+        In this past, queues are constant and counters grow at the counter rates of `unknowns`
+        (1/s), so that they are 0 now. Queues are given in packets, and returned in data packets of
+        work.
         """
         constant, work = jnp.zeros_like(unknowns.queue), self.in_work_units(unknowns).queue
         values = jnp.concatenate([jnp.zeros(self.counter_count), work])
@@ -166,9 +173,10 @@ class EquilibriumEquations(NamedTuple):
         return self.field.delayed(jnp.asarray(REFERENCE_TIME), history)
 
     def evaluate(self, unknowns: Unknowns) -> tuple[Observables, State]:
-        """The fluid model's observables, and the rate of change (1/s) of every part of its state.
+        """The fluid model's observables, and the rate of change of every part of its state.
 
-        Both are taken at `unknowns` (queues in packets) after a past in which they were the same.
+        Rates are in the part's unit per second. Both are taken at `unknowns` (queues in packets),
+        after a past in which the unknowns were the same.
         """
         state, delayed = self.state(unknowns), self.delayed(unknowns)
         observed = observe(jnp.asarray(REFERENCE_TIME), state, delayed, self.field)
@@ -188,7 +196,10 @@ class EquilibriumEquations(NamedTuple):
         return self.unknowns_of(rates, unknowns)._replace(counter_rates=error)
 
     def unknowns_of(self, state: State, unknowns: Unknowns) -> Unknowns:
-        """Extract the unknowns from a state, in its units; counter rates come from `unknowns`."""
+        """The unknowns that a fluid state contains, in the units of `state`.
+
+        `unknowns` states which fields of each class are unknown, and provides the counter rates.
+        """
         classes = tuple(
             {name: getattr(values, name) for name in fields}
             for values, fields in zip(state.classes, unknowns.classes, strict=True)

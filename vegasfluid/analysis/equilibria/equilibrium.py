@@ -51,9 +51,10 @@ class Equilibrium:
     Args:
         network: after its events, with all flows started.
         options: switches of the fluid model (`FluidOptions`).
-        values: queues, windows and rates, by queue and by flow group.
+        values: queues, windows and rates; arrays over queues or flow groups.
         solution: unknowns of the equations, from which nearby equilibria are computed.
-        upper: the upper end, where any backlog between alpha and beta is an equilibrium; else None.
+        upper: the upper end of a continuum, where any Vegas backlog between alpha and beta is an
+            equilibrium; None for an isolated equilibrium.
     """
 
     network: Network
@@ -77,27 +78,36 @@ class Equilibrium:
         return float(np.sum(count * values) / np.sum(count))
 
     def ratio(self, tuned: str) -> float:
-        """Mean goodput of a flow of class `tuned` divided by that of the flows of other classes.
+        """Mean goodput of a flow of class `tuned` divided by the mean over flows of other classes.
 
-        Infinite where the others have none, NaN where no flow has any.
+        Infinite if the other flows have no goodput, NaN if no flow has any. The network needs a
+        second class.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.divide(self.mean(tuned, "goodput"), self.goodput_of_others(tuned)))
 
     def goodput_of_others(self, tuned: str) -> float:
-        """Mean goodput of a flow of the classes other than `tuned`, packets/s."""
+        """Mean goodput of the flows of all classes but `tuned`, packets/s of one flow.
+
+        The network needs a second class.
+        """
         others = [name for name in self.network.flows if name != tuned]
         counts = [self.network.flows[name].count for name in others]
         return float(np.average([self.mean(name, "goodput") for name in others], weights=counts))
 
     def _repr_html_(self) -> str:
-        """Queues on each class's way, and means of its flows, for notebooks."""
+        """HTML table for notebooks: queues on each class's path, and means over its flows.
+
+        A continuum has two tables, of its lower and its upper end.
+        """
         if self.upper is None:
             return self._table("Equilibrium")
         return self._table("Lower end of the equilibria") + self.upper._table("Upper end")
 
     def _table(self, title: str) -> str:
-        """A row for each class: queues on its way, window, backlog (packets), RTT, goodput."""
+        """HTML table with a row for each class: total queue on its data path, window and backlog
+        (packets), RTT (ms) and goodput (packets/s), means over its flows.
+        """
         columns = ("class", "queues", "window", "backlog", "RTT, ms", "goodput, packets/s")
         rows = []
         for name in self.network.flows:
@@ -199,7 +209,9 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
         one, the lower end of this set, with the upper end in `upper`.
 
     Raises:
-        Unsupported: if the network has no equilibrium (finite transfers, adaptive RED).
+        InvalidInput: if `network` is not a `Network`.
+        Unsupported: if the network has no equilibrium (finite transfers, adaptive RED), or has a
+            queue for each flow.
         SolveFailed: if none is found.
 
     >>> from vegasfluid import Flows, Link, Red, Reno
@@ -235,7 +247,7 @@ def estimate(model: FluidModel) -> Solution:
 
 
 def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) -> Quantities:
-    """Queues, windows and rates at a solution, as NumPy arrays; an error if one is not finite.
+    """Queues, windows and other `Quantities` at a solution, as NumPy arrays; all are finite.
 
     Args:
         model: the fluid model.

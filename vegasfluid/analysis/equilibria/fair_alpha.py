@@ -28,9 +28,9 @@ FACTOR = 4.0
 MAX_ALPHAS = 12
 """Bound on the number of alphas tried, so the largest is about 2 million packets."""
 TOLERANCE = 1e-10
-"""Tolerance on the logarithm of alpha."""
+"""Tolerance on the natural logarithm of alpha."""
 BETA_ABOVE_ALPHA = 2.0
-"""Packets; with losses the equilibrium does not depend on beta."""
+"""Beta minus alpha, packets; with losses the equilibrium does not depend on beta."""
 
 
 class FairAlpha(NamedTuple):
@@ -48,7 +48,8 @@ class FairAlpha(NamedTuple):
 def tuned_class(network: Network, given: str | None = None) -> str | None:
     """The name of the Vegas class that is tuned: `given`, or else the network's only Vegas class.
 
-    None if no class is given, and none or several are Vegas, or there is no other class.
+    Without a given class it is None if not exactly one class is Vegas, or if there is no other
+    class.
 
     Raises:
         InvalidInput: if the given class does not exist or is not Vegas.
@@ -78,13 +79,14 @@ def fair_alpha(
 
     Args:
         network: with at least two flow classes.
-        tuned: the Vegas class whose alpha is varied; beta follows, two packets above.
+        tuned: the Vegas class whose alpha is varied; beta is always two packets larger.
         ratio: wanted ratio of goodputs, above 0.
         options: switches of the fluid model (`FluidOptions`).
 
     Returns:
-        The alpha (packets) and the equilibrium with it. None if no alpha from 0.5 packets gives the
-        ratio: with a large alpha losses limit a Vegas flow, so the ratio has a largest value.
+        The alpha (packets) and the equilibrium with it. None if an alpha of 0.5 packets already
+        gives more than the ratio, or if no alpha up to 2 million packets gives more (with a large
+        alpha losses limit a Vegas flow, so the ratio has a largest value).
 
     Raises:
         Unsupported: for a network with one flow class.

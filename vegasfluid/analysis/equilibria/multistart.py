@@ -35,7 +35,10 @@ BETWEEN = (0.25, 0.5, 0.75)
 
 
 class MultistartSearch:
-    """A search for equilibria from several initial queues; collects what it finds.
+    """A search for equilibria from several initial queues.
+
+    Isolated equilibria are collected in `found`, the first one of a continuum in `continuum`, which
+    is None otherwise.
 
     Args:
         network: after its events, with all flows started.
@@ -49,14 +52,15 @@ class MultistartSearch:
         self.continuum: Equilibrium | None = None
 
     def try_default(self) -> None:
-        """Search from empty queues (see `equilibrium`), and add what is found to `found`."""
+        """Search from empty queues as `equilibrium` does, and `add` the equilibrium, if any."""
         with suppress(SolveFailed):
             self.add(equilibrium(self.network, self.options))
 
     def try_near(self, queue: np.ndarray) -> None:
         """Add the equilibrium to which Newton's method leads from given queues to `found`, if any.
 
-        `queue` is in packets, (queues,). One of a continuum is kept in `continuum` instead.
+        `queue` is in packets, (queues,). One of a continuum is kept in `continuum` instead; then
+        its `upper` is not the upper end, but a copy of itself.
         """
         solution = solution_near(self.model, queue)
         if solution is None:
@@ -68,9 +72,9 @@ class MultistartSearch:
             self.add(replace(point, upper=point) if continuum else point)
 
     def try_between(self) -> None:
-        """Search from queues between those of each two equilibria in `found`, and add new ones.
+        """Search from queues between each two equilibria in `found`, and add new equilibria.
 
-        The third of three equilibria is often unstable and lies between the others.
+        Of three equilibria one is often unstable and lies between the two others.
         """
         for one, other in list(combinations(self.found, 2)):
             for fraction in BETWEEN:
@@ -106,14 +110,14 @@ def multistart(
     Args:
         network: after its events, with all flows started.
         options: switches of the fluid model (`FluidOptions`).
-        starts: number of starts, the first of which is that of `equilibrium`; or a list of initial
-            queues, packets.
+        starts: number of starts, of which the first is from empty queues as in `equilibrium`; or a
+            list of initial states, each with one queue (packets) for every queue of the network.
 
     Returns:
         The search, with all different equilibria in `found`, and one of a continuum in `continuum`.
 
     Raises:
-        InvalidInput: for no start, or queues that do not fit the network.
+        InvalidInput: for no start, or queues of a wrong number or outside 0 to the buffer.
         SolveFailed: if no equilibrium is found.
     """
     search = MultistartSearch(network, options)
@@ -139,7 +143,7 @@ def initial_queues(
         starts: number of starts, spread by a Halton sequence; or the queues themselves, packets.
 
     Raises:
-        InvalidInput: if there are none, or they do not fit the buffers.
+        InvalidInput: for no start, or queues of a wrong number or outside 0 to the buffer.
     """
     if isinstance(starts, int):
         if starts < 1:

@@ -19,8 +19,8 @@ __all__ = ["SMALLEST_SCALE", "ScaledEquations", "newton", "refine"]
 
 TOLERANCE = 1e-10
 """Newton's method ends after a step smaller than this fraction of each unknown; the remaining error
-is about its square. Rates have rounding errors of about 1e-12 of the unknowns, 1/s, so a smaller
-tolerance may never be reached."""
+is about the square of that. Rates have rounding errors of about 1e-12 of the unknowns, 1/s, so a
+smaller tolerance may never be reached."""
 MAX_STEPS = 100
 """Bound on the steps of Newton's method."""
 SLOW = 1e-6
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
         z: deviation of the unknowns from the start, each in units of its value; (n,).
         jacobian: derivative of the residual by z where the last step began; (n, n).
         change: largest absolute change of z in the last step.
-        change_before: the same in the step before.
+        change_before: largest absolute change of z in the step before the last.
         steps: number of steps so far.
     """
 

@@ -48,8 +48,10 @@ class SteadyState(NamedTuple):
     Args:
         vector: these unknowns; (n,).
         queue_growth: rate at which each queue then grows, packets/s; (queues,).
-        jacobian: derivative of the rates by these unknowns, 1/s; (n, n).
-        converged: whether the continuation converged; without losses CUBIC's epoch never ends.
+        jacobian: derivative of the rates by these unknowns, 1/s, accelerated as in `Linearised`;
+            (n, n).
+        converged: whether the continuation converged. It does not for CUBIC without losses, whose
+            time since the last loss grows for ever.
     """
 
     vector: np.ndarray
@@ -105,7 +107,8 @@ class Estimate(NamedTuple):
 
     Args:
         unknowns: their values with about ten digits; those at a limit may lie beyond it.
-        constant: boolean (n,): which of the flattened unknowns have a rate that depends on nothing.
+        constant: boolean (n,): which of the flattened unknowns are queues below 0, or have a rate
+            that depends on no unknown.
     """
 
     unknowns: Unknowns

@@ -18,12 +18,14 @@ class Quantities(NamedTuple):
     """Quantities of a network at equilibrium.
 
     Args:
-        queue: packets; (queues,).
-        drop_prob: probability that a packet is dropped or marked; (queues,).
+        queue: packets; (queues,): of each link in the forward direction, then (if the network has
+            queues there) of each link in the reverse direction.
+        drop_prob: probability that a data packet is dropped or marked and its sender responds; 0
+            where none arrive; (queues,).
         cwnd: window of a flow, packets; (groups,).
         rtt: round-trip time, s; (groups,).
-        goodput: packets/s delivered for a flow; (groups,).
-        backlog: a flow's own packets in all queues; (groups,).
+        goodput: packets/s of one flow that pass its last queue; (groups,).
+        backlog: a flow's own data packets in all queues; (groups,).
     """
 
     queue: Any

@@ -57,8 +57,9 @@ class QueuePoint(NamedTuple):
     Args:
         queue: packets; (queues,).
         steady: the steady state.
-        load: admitted traffic divided by the capacity; (queues,).
-        log_load: logarithm of the load where the queue can change, else 0; (queues,).
+        load: admitted traffic divided by the capacity, at least SMALLEST_LOAD; (queues,).
+        log_load: natural logarithm of the load; 0 for a queue that is empty with load below 1, or
+            full with load above 1; (queues,).
     """
 
     queue: np.ndarray
@@ -68,7 +69,7 @@ class QueuePoint(NamedTuple):
 
     @property
     def imbalance(self) -> float:
-        """Sum over the queues of |log(load)|, dimensionless; 0 at equilibrium.
+        """Sum over the queues of the absolute logarithms of their loads; 0 at equilibrium.
 
         A queue that is empty with load below 1, or full with load above 1, adds nothing.
         """
@@ -103,9 +104,10 @@ def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
 
 
 def balanced_near(model: FluidModel, queue: np.ndarray) -> QueuePoint | None:
-    """The equilibrium queues that Newton's method finds from initial queues (packets); or None.
+    """The equilibrium that Newton's method finds from initial queues (packets), as a `QueuePoint`.
 
-    At them every link with a queue is fully used. None if the method does not converge.
+    There every link with a queue is fully used. The result is None if the method or the other
+    unknowns do not converge.
     """
     try:
         point = evaluate(model, first_vector(model), queue)
@@ -140,8 +142,8 @@ def evaluate(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> QueuePo
 def damped_step(model: FluidModel, point: QueuePoint) -> QueuePoint | None:
     """The point after a Newton step of the queues, halved until it reduces the loads' imbalance.
 
-    The point has the queues (packets), the steady state of the other unknowns and each link's load
-    (traffic over capacity). None if no halving reduces the imbalance.
+    The full step and up to five halvings are tried. The result is None if none of them reduces
+    the imbalance.
     """
     change = newton_step(model, point)
     fraction = 1.0
@@ -183,8 +185,9 @@ def load_jacobian(model: FluidModel, point: QueuePoint) -> tuple[np.ndarray, np.
 def attracts_sweeps(model: FluidModel, point: QueuePoint) -> bool:
     """Whether sweeps that balance queue after queue return to a balanced point from near it.
 
-    They are the Gauss-Seidel method, which converges if all eigenvalues of its matrix are inside
-    the unit circle. They leave an equilibrium of index -1 (see `equilibria`).
+    Such sweeps are the Gauss-Seidel method, which converges if all eigenvalues of its matrix are
+    inside the unit circle. They leave an equilibrium of index -1, where det(-F') of the equilibrium
+    equations F is negative.
     """
     free, jacobian = load_jacobian(model, point)
     if not free.size:
@@ -196,8 +199,8 @@ def attracts_sweeps(model: FluidModel, point: QueuePoint) -> bool:
 def growth_derivative(model: FluidModel, point: QueuePoint, number: int) -> np.ndarray:
     """Derivative of each queue's growth by the length of queue `number`, 1/s; (queues,).
 
-    Windows and all other unknowns follow to their steady state. A finite difference in the queue,
-    with a linear correction of the other unknowns.
+    Windows and all other unknowns follow to their steady state. The derivative is a finite
+    difference in the queue, with a linear correction of the other unknowns.
     """
     difference = DIFFERENCE_STEP * (1 + point.queue[number])
     queue = point.queue + difference * (np.arange(point.queue.size) == number)

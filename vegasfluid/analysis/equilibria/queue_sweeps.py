@@ -34,7 +34,7 @@ ROUGH_TOLERANCE = 1e-4
 """Fraction of the buffer to which the first of several sweeps finds each queue."""
 NEAR_LIMIT = 0.5
 """Distance, as a fraction of a sweep's largest change of a queue, within which an equilibrium is
-the limit of the sweeps: that of sweeps whose changes become a third each time."""
+taken as the limit of the sweeps. It is exact for sweeps whose changes become a third each time."""
 
 
 def approximate_equilibrium(model: FluidModel) -> Estimate:

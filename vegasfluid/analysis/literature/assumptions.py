@@ -26,10 +26,10 @@ class Path(NamedTuple):
 
     Args:
         drop_prob: loss events per packet.
-        rtt: round-trip time, s.
+        rtt: round-trip time, queues included, s.
         rto: retransmission timeout, s.
         ack_every: packets acknowledged by an ACK.
-        max_window: the receiver's window, packets.
+        max_window: the receiver's window, packets; infinite: no limit.
     """
 
     drop_prob: float
@@ -41,19 +41,19 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True)
 class Assumption:
-    """A quantity that must not exceed a limit."""
+    """A quantity of a path that must not exceed a limit for a formula to be valid."""
 
     name: str
-    """Name of the quantity."""
+    """Name of the quantity, with which a message begins."""
     quantity: Callable[[Path], float]
-    """Returns the quantity on a path, in the unit of its name in `Path`."""
+    """Computes the quantity from the parameters of a path, in their units."""
     limit: Callable[[Path], float]
-    """Returns the largest valid value of the quantity on a path, in the same unit."""
+    """Computes the largest valid value of the quantity for a path, in the unit of the quantity."""
     why: str
     """What invalidates the formula above the limit."""
 
     def violation(self, path: Path) -> str:
-        """A sentence on how a path exceeds the limit of the quantity; empty if it does not."""
+        """A message that says how a path exceeds the quantity's limit; empty if it does not."""
         value, limit = self.quantity(path), self.limit(path)
         if value <= limit:
             return ""
@@ -85,16 +85,16 @@ class Range:
         ack_every: float = 1.0,
         max_window: float = math.inf,
     ) -> tuple[str, ...]:
-        """The assumptions of the formula that a path violates, one sentence each; empty if none.
+        """The assumptions of the formula that a path violates, a message each; empty if none.
 
-        Those in `unchecked` are not checked.
+        Assumptions in `unchecked` are not considered.
 
         Args:
             drop_prob: loss events per packet.
-            rtt: round-trip time, s.
+            rtt: round-trip time, queues included, s.
             rto: retransmission timeout, s; None: four round trips (RFC 5348, section 3.1).
             ack_every: packets acknowledged by an ACK.
-            max_window: the receiver's window, packets.
+            max_window: the receiver's window, packets; infinite: no limit.
 
         Raises:
             InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that
@@ -120,12 +120,14 @@ class Range:
     ) -> bool:
         """Whether a path satisfies all assumptions of the formula that can be checked.
 
+        Assumptions in `unchecked` are not considered.
+
         Args:
             drop_prob: loss events per packet.
-            rtt: round-trip time, s.
+            rtt: round-trip time, queues included, s.
             rto: retransmission timeout, s; None: four round trips (RFC 5348, section 3.1).
             ack_every: packets acknowledged by an ACK.
-            max_window: the receiver's window, packets.
+            max_window: the receiver's window, packets; infinite: no limit.
 
         Raises:
             InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is

@@ -41,8 +41,8 @@ class PublishedValue:
         name: quantity and flow class, such as "rate of reno, no timeouts".
         source: key of the source in `docs/references.bib`.
         unit: unit of both values.
-        value: by the formula.
-        model_value: in the fluid model, for the same drop probability and round-trip time.
+        value: value by the formula, in `unit`.
+        model_value: value in the fluid model, in `unit`, at the same equilibrium.
         violated: conditions of the formula that do not hold here, in words; empty if all hold.
     """
 
@@ -66,7 +66,8 @@ class ClassState(NamedTuple):
         name: name of the class.
         flows: the class.
         cwnd: mean window, packets.
-        path: mean round-trip time (s), drop probability and parameters of the path.
+        path: the formulas' parameters: drop probability of the data path, mean round-trip time
+            and retransmission timeout (s), packets per ACK, largest window (packets).
         base_rtt: mean base RTT, s.
         violated: conditions of all formulas that do not hold for the class, in words.
     """
@@ -90,8 +91,9 @@ def published_formulas(
 
     Args:
         equilibrium: the equilibrium.
-        tuned: the Vegas class that `fair_alpha` belongs to; None: no class.
-        fair_alpha: its alpha for equal goodputs, packets; None: unknown.
+        tuned: name of the Vegas class that `fair_alpha` belongs to; None: no class.
+        fair_alpha: the class's alpha for equal goodputs, packets; None: unknown. Without both, the
+            formula for alpha is left out.
 
     Returns:
         For each formula its value and that of the fluid model, their unit, and the conditions of
@@ -116,7 +118,7 @@ def class_states(equilibrium: Equilibrium) -> Iterator[ClassState]:
     """Yield the state of each class with a congestion window at equilibrium, for the formulas.
 
     It has the class's mean window (packets), mean RTT (s), and drop probability along its data
-    path.
+    path. Classes without a window (UDP) are left out.
     """
     network = equilibrium.network.resolved()
     _, structure = build_parameters(network)
@@ -152,7 +154,8 @@ def class_states(equilibrium: Equilibrium) -> Iterator[ClassState]:
 def formulas_of_class(state: ClassState) -> Iterator[PublishedValue]:
     """Yield the published formulas for a class's congestion control, beside the model's values.
 
-    Those for loss-based controls only if the class has losses at equilibrium.
+    Formulas for loss-based controls are yielded only if the class has losses at equilibrium. There
+    are none for controls other than Vegas, Reno, NewReno, CUBIC and HighSpeed TCP.
     """
     law, loss = state.flows.law, state.path.drop_prob > 0
     if isinstance(law, Vegas):
@@ -169,7 +172,8 @@ def formulas_of_class(state: ClassState) -> Iterator[PublishedValue]:
 def reno_rates(state: ClassState) -> Iterator[PublishedValue]:
     """Yield the sending rate of a Reno flow (packets/s) by Mathis et al., and by Padhye et al.
 
-    The latter also has timeouts and the maximum window. The model's value is window / RTT.
+    The formula of Padhye et al. includes timeouts and the maximum window. The model's value is
+    window / RTT.
     """
     path, rate = state.path, state.cwnd / state.path.rtt
     yield PublishedValue(
@@ -191,9 +195,10 @@ def reno_rates(state: ClassState) -> Iterator[PublishedValue]:
 
 
 def reno_recovery(state: ClassState) -> PublishedValue:
-    """Round trips in which Reno regains a window W after a loss, W / 2, beside the model's.
+    """Number of round trips in which Reno regains a window W after a loss.
 
-    W is the class's mean window at equilibrium, packets.
+    W is the class's mean window at equilibrium, packets. The formula gives W / 2; the model's value
+    follows the growth of the window (`recovery_time`).
     """
     delayed = state.path.ack_every > 1
     return PublishedValue(
@@ -207,7 +212,10 @@ def reno_recovery(state: ClassState) -> PublishedValue:
 
 
 def cubic_window(state: ClassState, law: Cubic) -> PublishedValue:
-    """CUBIC's mean window in its cubic region by RFC 9438, packets, beside the model's."""
+    """CUBIC's mean window in its cubic region by RFC 9438, packets, beside the model's window.
+
+    It is marked as violated if Reno's window is larger, so that CUBIC is Reno-friendly.
+    """
     path, violated = state.path, state.violated
     window = cubic_response(path.drop_prob, path.rtt, law.C, law.beta)
     reno = mathis(path.drop_prob, path.rtt) * path.rtt
@@ -220,9 +228,9 @@ def cubic_window(state: ClassState, law: Cubic) -> PublishedValue:
 
 
 def highspeed_window(state: ClassState) -> PublishedValue:
-    """HighSpeed TCP's mean window by RFC 3649, packets, beside the model's.
+    """HighSpeed TCP's mean window by RFC 3649, packets, beside the model's window.
 
-    The formula is for drop probabilities up to 1e-3.
+    The formula is marked as violated for drop probabilities above 1e-3.
     """
     prob, violated = state.path.drop_prob, state.violated
     if prob > HIGHSPEED_PROB:
@@ -235,7 +243,7 @@ def highspeed_window(state: ClassState) -> PublishedValue:
 
 
 ROUNDING = 1e-9
-"""Relative distance from the smallest window below which a window is at that limit: rounding."""
+"""A window above the smallest one by less than this relative distance counts as at that limit."""
 HIGHSPEED_PROB = 1e-3
 """Largest drop probability of the response function of RFC 3649, section 5 (Low_P)."""
 
@@ -243,7 +251,8 @@ HIGHSPEED_PROB = 1e-3
 def vegas_rate(state: ClassState, law: Vegas) -> Iterator[PublishedValue]:
     """Yield the rate of a Vegas flow without losses, packets/s: alpha over the queueing delay.
 
-    Beside it is the model's window / RTT. Nothing without a queueing delay, or if alpha is unknown.
+    The model's value is window / RTT. Yields nothing if there is no queueing delay, or if alpha is
+    None.
     """
     delay = state.path.rtt - state.base_rtt
     if law.alpha is None or not delay > 0:
@@ -268,10 +277,10 @@ def vegas_rate(state: ClassState, law: Vegas) -> Iterator[PublishedValue]:
 def red_min_over_n(network: Network, tuned: str, fair_alpha: float) -> Iterator[PublishedValue]:
     """Yield the rule of thumb for a fair alpha on one RED link, packets: min_thresh over N flows.
 
-    N counts the flows in the direction of the tuned class.
+    N is the number of flows, of all classes, in the direction of the tuned class.
 
     Args:
-        network: the network; nothing for several links or another queue discipline.
+        network: the network; without exactly one link, and RED on it, nothing is yielded.
         tuned: name of the Vegas class.
         fair_alpha: the model's alpha for equal goodputs, packets.
     """

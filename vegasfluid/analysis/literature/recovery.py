@@ -35,7 +35,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["Recovery", "growth_time", "recovery_time"]
 
 HORIZON = 1e9
-"""Longest recovery that is searched for, round trips."""
+"""Longest recovery, round trips; a window that needs more counts as never reached."""
 RTOL = 1e-11
 """Relative tolerance of the integration."""
 ATOL = 1e-13
@@ -55,7 +55,7 @@ class Recovery(NamedTuple):
 
 
 def seen_at(cwnd: Any, rtt: float) -> Signals:
-    """Signals of a sender after slow start without losses: its RTT, and cwnd / rtt packets/s.
+    """Signals of a sender after slow start without losses: RTT, and ACKs at cwnd / rtt packets/s.
 
     Args:
         cwnd: congestion window, packets.
@@ -77,8 +77,8 @@ def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> 
         The time in seconds and in round trips.
 
     Raises:
-        InvalidInput: for a window that is not above that of the state or is never reached, or a
-            round-trip time that is not above 0.
+        InvalidInput: for a window that is not above that of the state or is not reached in 1e9
+            round trips, or a round-trip time that is not above 0.
 
     >>> from vegasfluid.congestion.base import Window
     >>> from vegasfluid.congestion.reno import Reno
@@ -133,8 +133,8 @@ def recovery_time(
 
     Raises:
         InvalidInput: for a congestion control that does not respond to losses, for a window that it
-            never regains (Vegas with more than alpha packets in the queue), or a time that is not
-            above 0.
+            never regains (Vegas with more than alpha packets in the queue), a window or time that
+            is not above 0, or a `base_rtt` above `rtt`.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> recovery = recovery_time(Reno(), cwnd=50e6 / 12e3, rtt=0.1)

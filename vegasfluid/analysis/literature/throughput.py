@@ -95,6 +95,8 @@ def mathis(
 ) -> Number:
     """Rate at which Reno sends in congestion avoidance, packets/s: c / (R sqrt(b p)).
 
+    Numbers may be arrays that broadcast; the result is then an array. c is `mathis_constant`.
+
     Args:
         drop_prob: loss events per packet, p.
         rtt: round-trip time R, queues included, s.
@@ -129,7 +131,7 @@ def seconds_a_packet(
 
 
 def timeout_fraction(drop_prob: Number, ack_every: Number) -> Number:
-    """The fraction of Reno's loss events that end in a timeout: 3 sqrt(3 b p / 8), if small.
+    """The fraction of Reno's loss events that end in a timeout, 3 sqrt(3 b p / 8); may exceed 1.
 
     Args:
         drop_prob: loss events per packet, p.
@@ -148,14 +150,15 @@ def pftk(
     """Rate at which Reno sends with timeouts and the receiver's window, packets/s.
 
     min(W_max / R, 1 / (R sqrt(2 b p / 3) + T_0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))): the
-    approximation to the full model of Padhye et al.
+    approximation to the full model of Padhye et al. Numbers may be arrays that broadcast; then the
+    result is an array.
 
     Args:
         drop_prob: loss events per packet, p.
         rtt: round-trip time R, queues included, s.
         rto: retransmission timeout T_0, s; None: four round trips (RFC 5348, section 3.1).
         ack_every: packets acknowledged by an ACK, b.
-        max_window: the receiver's window W_max, packets.
+        max_window: the receiver's window W_max, packets; infinite: no limit.
 
     Raises:
         InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
@@ -176,8 +179,10 @@ def cubic_response(
 ) -> Number:
     """Mean window of CUBIC in its cubic region, packets: (C (3 + b) / (4 (1 - b)) R^3 / p^3)^(1/4).
 
+    Numbers may be arrays that broadcast; the result is then an array.
+
     Args:
-        drop_prob: loss events per packet, p, at equal distances.
+        drop_prob: loss events per packet, p; losses are at equal distances.
         rtt: round-trip time R, queues included, s.
         scale: scale C of the cubic, packets/s^3.
         beta: fraction b of the window that a loss leaves.
@@ -198,7 +203,8 @@ def highspeed_response(drop_prob: Number) -> Number:
     """Mean window of HighSpeed TCP, packets: 0.12 / p^0.835, valid above 38 packets.
 
     Args:
-        drop_prob: loss events per packet, p.
+        drop_prob: loss events per packet, p; a number or an array. It is not checked that p is at
+            most 1e-3, where the formula holds.
 
     Raises:
         InvalidInput: for a drop_prob that is not above 0 and below 1.
@@ -237,7 +243,8 @@ MATHIS_RANGE = Range(
     ),
     (LONG, ONE_FLOW),
 )
-"""Validity of `mathis` (1 %: RFC 3819, section 8.5.2)."""
+"""Validity range of `mathis`: a drop_prob up to 1 % (RFC 3819, section 8.5.2), and 4/3 of the mean
+window at most the receiver's window."""
 
 PFTK_RANGE = Range(
     "pftk",
@@ -249,7 +256,8 @@ PFTK_RANGE = Range(
     ),
     (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
 )
-"""Validity of `pftk`. RFC 3819, section 8.5.2, states only that it breaks down as p approaches 1.
-The limit 1/2 is chosen here: the formula replaces the mean duration of successive timeouts, which
-double up to 64 T_0, by (1 + 32 p^2) T_0. That is 0.97 to 1.59 times the exact mean for p up to 1/2,
-0.72 times at 0.6, and 0.07 times at 0.9."""
+"""Validity range of `pftk`: a drop_prob p up to 1/2, and a timeout of at least one round trip. RFC
+3819, section 8.5.2, states only that it breaks down as p approaches 1. The limit is chosen here:
+the formula replaces the mean duration of successive timeouts, which double up to 64 T_0, by
+(1 + 32 p^2) T_0. That is 0.97 to 1.59 times the exact mean for p up to 1/2, 0.72 times at 0.6, and
+0.07 times at 0.9."""
