@@ -113,7 +113,7 @@ class Contractor:
 
     @property
     def variation(self) -> float:
-        """The largest gap between upper and lower bound of a function in the box, by its scale."""
+        """The largest gap between a function's bounds in the box, divided by its `scale`."""
         rows = zip(self.upper, self.lower, self.system.scale, strict=True)
         return max(float(upper - lower) / scale for upper, lower, scale in rows)
 
@@ -146,9 +146,9 @@ class Contractor:
         return gain + WIDTH_WEIGHT * (self.high[side] - self.low[side]) / (top - bottom)
 
     def squashed(self, value: arb) -> float:
-        """A function value v mapped to v / (s + |v|), with s the largest scale: between -1 and 1.
+        """The value v of a function as v / (s + abs(v)), between -1 and 1; s is the largest scale.
 
-        So changes of sign count most in the choice of a side.
+        In sums of such values, changes of sign count most.
         """
         relative = float(value) / max(self.system.scale)
         return relative / (1 + abs(relative))

@@ -114,7 +114,7 @@ def enclose_root(decreasing: Callable[[arb], arb], low: arb, high: arb) -> arb:
         high: a point above the root.
 
     Returns:
-        An interval that contains the root, as narrow as the signs can be proven.
+        An interval that contains the root. It is as narrow as signs at its ends can be proven.
 
     >>> enclose_root(lambda x: 9 - 4 * x * x, arb(0), arb(4)).contains(arb(1.5))
     True

@@ -66,7 +66,7 @@ class ResponseFunction(NamedTuple):
     """The equilibrium window of a loss-based flow: the largest of some power laws, with a limit.
 
     Args:
-        regions: power laws of which the largest counts.
+        regions: power laws, of which the one with the largest window counts.
         at_most: a power law that limits the window; None: no limit.
     """
 
