@@ -72,11 +72,15 @@ LONGEST = 2.0
 
 
 def too_long(queue: Any, delay: int, waiting: int, at: int) -> bool:
-    """Whether packets have waited too long for an interval, by the one that leaves now.
+    """Whether delays have been at or above the target for more than an interval.
+
+    It is evaluated for each packet that leaves. A delay below the target, or at most one packet
+    left in the queue, ends the interval.
 
     Args:
-        queue: record of the queue; the time from which on delays are too long is changed in place.
-        delay: time that the packet has waited, ps.
+        queue: record of the queue; `long_from`, the end of the interval (ps; 0: none has begun), is
+            changed in place.
+        delay: time that the packet that leaves has waited, ps.
         waiting: packets left in the queue.
         at: present time, ps.
     """
@@ -95,9 +99,10 @@ def after(queue: Any, time: int) -> int:
 
 
 def first_drop(queue: Any, at: int) -> None:
-    """Begin to drop in a queue's record at time `at`, ps.
+    """Begin an episode of drops in a queue's record at time `at`, ps: the first drop.
 
-    The count goes on from the drops of the last episode if that was not long ago.
+    The count of drops starts at 1. It starts at the number of drops of the last episode if this is
+    above 1 and the last planned drop was less than 16 intervals ago.
     """
     recent = queue.drops - queue.drops_before
     soon = at - queue.next_drop < SOON * queue.interval
@@ -107,11 +112,11 @@ def first_drop(queue: Any, at: int) -> None:
 
 
 def is_next(queue: Any, long: bool, at: int) -> bool:
-    """Whether a queue that drops packets drops the one that leaves now.
+    """Whether a queue in an episode of drops drops the packet that leaves now.
 
     Args:
-        queue: record of the queue, changed in place.
-        long: whether packets have waited too long.
+        queue: record of the queue, changed in place: if `long` is false, the episode ends.
+        long: whether delays have been too long, by `too_long`.
         at: present time, ps.
     """
     if queue.planned == 0:
@@ -178,7 +183,10 @@ RULE = AdmissionRule(decide, state=dict.fromkeys(STATE, 0), on_empty=on_empty)
 
 
 def armed(timer: Any) -> Any:
-    """Whether CoDel drops packets in the fluid model, 0 to 1, by its timer in intervals."""
+    """How far CoDel drops packets in the fluid model, from 0 (no) to 1 (yes), by its timer.
+
+    It rises from 0 at a timer of 0.75 intervals to 1 at 1.25 intervals.
+    """
     return smooth.step(timer - ARMING, ARMED - ARMING)
 
 
@@ -196,14 +204,14 @@ class CoDelState(NamedTuple):
 
 @dataclass(frozen=True)
 class ControlledDelay(TargetDelay):
-    """CoDel's control of a queue: of the only one of a link, or of that of each flow."""
+    """CoDel's control of a queue, which is a link's only queue or the queue of a single flow."""
 
     synchronises: ClassVar[bool] = True
 
     target: Annotated[Delay, Positive] = 0.005
     """Queueing delay above which a queue is too long."""
     interval: Annotated[Delay, Positive] = 0.1
-    """Time for which delays must be too long before a packet is dropped: about the longest RTT."""
+    """Time for which delays must exceed `target` before the first drop; about the longest RTT."""
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them."""
 

@@ -35,7 +35,7 @@ REFILL_DELAY = 0.04
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:
-    """Admit every packet (ADMIT): only a full queue drops packets, and it does when they arrive."""
+    """Admit every packet (ADMIT); a packet that arrives at a full queue is dropped by the link."""
     return ADMIT
 
 
@@ -65,7 +65,7 @@ class Fq(WithoutAverage):
 
     @property
     def flow_queues(self) -> FlowQueues:
-        """How the link serves the queues: each drops what arrives while it is full."""
+        """How the link serves a queue for each flow; a full queue drops packets that arrive."""
         return FlowQueues(self.quantum, self.initial_quantum, self.flow_limit, False, REFILL_DELAY)
 
     @property

@@ -114,7 +114,8 @@ class Pi(QueueControl):
     a: Annotated[Share, Positive] = 1.822e-5
     """Change of the probability in a sample for each packet of the queue above `q_ref`."""
     b: Share = 1.816e-5
-    """Part of it that the sample before takes back: below `a`, else nothing is integrated."""
+    """Decrease of the probability in a sample for each packet above `q_ref` in the sample before;
+    below `a`, so that a queue that stays above `q_ref` raises the probability."""
     w: Annotated[PerSecond, Positive] = 170.0
     """Samples of the queue in a second."""
     q_ref: Annotated[Packets, Positive] = 50

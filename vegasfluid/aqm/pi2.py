@@ -43,7 +43,7 @@ OVERLOAD_WIDTH = 0.02
 
 
 def update(queue: Any, at: int) -> None:
-    """Update the output P in a queue's record, and the delay to compare with the next time.
+    """Update the output P and the old delay in a queue's record.
 
     Args:
         queue: record of the queue, changed in place.

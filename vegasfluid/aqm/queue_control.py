@@ -45,7 +45,7 @@ class QueueControl(QueueDiscipline):
 
     @property
     def integrates(self) -> bool:
-        """True: drops grow without end above the target."""
+        """True: the AQM state keeps changing unless the queue has one certain length."""
         return True
 
     def forced_prob(self, state: QueueState) -> Any:

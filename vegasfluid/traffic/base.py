@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 CONTINUED, NEW_CONNECTION = 0, 1
-"""Whether offered data continue the present connection or start a new one."""
+"""Results of `on_application`: offered packets continue the connection, or start a new one."""
 
 NO_LIMIT = 1e15
 """Rate of an application without a limit, packets/s (chosen: above any link)."""
@@ -35,7 +35,7 @@ Real = Any
 
 
 def ignore(flow: Any, now: int) -> None:
-    """Do nothing at the end of a transfer: the application does not wait for it."""
+    """Do nothing when all offered packets are acknowledged: the application does not wait."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class TrafficSource(Value):
     @property
     @abstractmethod
     def rules(self) -> SourceRules:
-        """The packet simulator's rules, when an application offers packets to TCP, and how many."""
+        """The packet simulator's rules: when an application offers packets to TCP, and how many."""
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """Numbers that `rules` reads from the flow record, by field name.

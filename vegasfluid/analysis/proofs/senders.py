@@ -161,7 +161,7 @@ class LossBasedSender(Sender):
         return value_of(self.limited_rate(lost, rtt))
 
     def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
-        """A flow's equilibrium rate (packets/s), and derivatives by loss probability and RTT (s)."""
+        """A flow's rate in equilibrium, packets/s, and derivatives by loss probability and RTT."""
         by_lost = slope_of(self.limited_rate(variable(lost), rtt))
         by_rtt = slope_of(self.limited_rate(lost, variable(rtt)))
         return RateSlopes(self.rate(lost, rtt), by_lost, by_rtt)
@@ -297,7 +297,7 @@ class VegasSender(Sender):
         return value_of(self.limited(self.window(lost, rtt), rtt))
 
     def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
-        """A flow's equilibrium rate (packets/s), and derivatives by loss probability and RTT (s)."""
+        """A flow's rate in equilibrium, packets/s, and derivatives by loss probability and RTT."""
         window = self.window(lost, rtt)
         by_lost, by_rtt = self.window_slopes(window, lost, rtt)
         rates = (

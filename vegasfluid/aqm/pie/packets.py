@@ -74,7 +74,7 @@ def change(queue: Any, delay: float) -> float:
 
 
 def update(queue: Any, at: int) -> None:
-    """Update the drop probability and the burst allowance in a queue's record.
+    """Update the drop probability, the old delay and the burst allowance in a queue's record.
 
     Args:
         queue: record of the queue, changed in place.
@@ -93,6 +93,9 @@ def update(queue: Any, at: int) -> None:
 
 def chosen(queue: Any) -> bool:
     """Whether the arriving packet is the one to drop or mark, by the spacing of drops.
+
+    It is not while the sum of the probability since the last drop is below 0.85, then with the
+    probability, and for certain from a sum of 8.5 on.
 
     Args:
         queue: record of the queue, whose sum `count` is changed in place.

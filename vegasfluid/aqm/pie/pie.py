@@ -63,8 +63,9 @@ def gain(prob: Any) -> Any:
 def spaced(prob: Any) -> Any:
     """Fraction of packets dropped, 0 to 1, at the probability `prob` before drops are spaced.
 
-    The smallest number of packets with a sum of at least 0.85 is taken as half a packet more than
-    0.85/P, and as 1 where P alone reaches it.
+    Packets are dropped with the probability P = `prob` once P, added up for each packet since the
+    last drop, has reached 0.85. The number of packets for this sum is taken as 0.85/P + 1/2, and
+    as 1 where P is at least 0.85.
 
     >>> round(float(spaced(0.01)), 6), float(spaced(1.0))
     (0.00542, 1.0)
