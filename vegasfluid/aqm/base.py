@@ -56,7 +56,8 @@ class FlowQueues(NamedTuple):
         flow_limit: packets that the queue of a flow can hold; infinite: no limit.
         drops_longest: whether a full buffer drops packets at the head of the longest queue, and not
             the one that arrives.
-        refill_delay: time, s, after which a queue that has been empty gets a new quantum.
+        refill_delay: time, s, for which a queue must have been empty to get a new quantum when its
+            next packet arrives.
     """
 
     quantum: float

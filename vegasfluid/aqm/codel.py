@@ -94,7 +94,7 @@ def too_long(queue: Any, delay: int, waiting: int, at: int) -> bool:
 
 
 def after(queue: Any, time: int) -> int:
-    """Time of the drop that follows one at `time`, both ps, by the number of drops so far."""
+    """Time of the drop that follows one at `time`, both ps: interval / sqrt(drops so far) later."""
     return time + int(queue.interval / math.sqrt(queue.drops))
 
 
@@ -220,7 +220,7 @@ class ControlledDelay(TargetDelay):
         return CoDelState(0.0, 0.0)
 
     def relaxation_rate(self, capacity: Any) -> Any:
-        """Rate, 1/s, at which the timer falls below the target.
+        """Fastest rate, 1/s, of the AQM state: that of the timer's fall while the queue is empty.
 
         Args:
             capacity: packets/s; not used.
@@ -228,17 +228,18 @@ class ControlledDelay(TargetDelay):
         return 1 / (FALL * self.interval)
 
     def above(self, state: QueueState) -> Any:
-        """Fraction of time for which the delay is above the target, 0 to 1, at a mean queue.
+        """Fraction of time, 0 to 1, with a delay above the target, for the queue in `state`.
 
-        It rises over delays from half the target to 1.5 times the target.
+        It rises from 0 at a mean delay (queue / capacity) of half the target to 1 at 1.5 times the
+        target.
         """
         return smooth.step(state.queue / state.capacity - self.target / 2, self.target)
 
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        It follows from the rate of drops in `state.aqm_state`; 0 until the timer there has run for
-        an interval.
+        It follows from the rate of drops in `state.aqm_state`. It is 0 while the timer there is
+        below 0.75 intervals.
         """
         load = armed(state.aqm_state.timer) * state.aqm_state.drop_load
         return load / (1 + load)

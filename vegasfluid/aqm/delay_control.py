@@ -36,7 +36,7 @@ def queueing_delay(queue: Any, at: int) -> float:
 
     Args:
         queue: record of the queue.
-        at: time, ps, since the last arrival.
+        at: point in time, ps, not before the last arrival.
     """
     return waiting_packets(queue, at) * (queue.service * 1e-12)
 

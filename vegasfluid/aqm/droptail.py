@@ -28,7 +28,7 @@ LOG_LOAD_OFFSET = 1e-6
 LARGEST_EXPONENT = 600.0
 """Bound of an exponent, so that exp does not overflow a double (chosen)."""
 OVERFLOW_PROBABILITY = 1e-6
-"""Drop probability above which `synchronised` losses affect every flow (chosen)."""
+"""Drop probability from which on `synchronised` losses affect every flow (chosen)."""
 
 
 def overflow_prob(state: QueueState) -> Any:

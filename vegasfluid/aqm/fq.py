@@ -31,7 +31,7 @@ from vegasfluid.quantities import Packets
 __all__ = ["Fq"]
 
 REFILL_DELAY = 0.04
-"""Time, s, after which a queue that has been empty gets a new quantum (Linux: `refill_delay`)."""
+"""Time, s, for which a queue must have been empty to get a new quantum (Linux: `refill_delay`)."""
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:

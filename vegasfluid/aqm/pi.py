@@ -49,7 +49,7 @@ __all__ = ["Pi", "PiState"]
 
 
 def update(queue: Any, at: int) -> None:
-    """Sample a queue: update the drop probability in its record, and the queue to compare with.
+    """Sample a queue: update the drop probability and the old queue (packets) in its record.
 
     Args:
         queue: record of the queue, changed in place.
@@ -146,7 +146,7 @@ class Pi(QueueControl):
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        The probability in `state.aqm_state`.
+        It is the probability `base_prob` in `state.aqm_state`.
         """
         return state.aqm_state.base_prob
 

@@ -114,7 +114,7 @@ class Pi2(DelayControl):
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        The square of the output P in `state.aqm_state`.
+        It is the square of the output P, `base_prob` in `state.aqm_state`.
         """
         return state.aqm_state.base_prob**2
 

@@ -27,7 +27,8 @@ def waiting_packets(queue: Any, at: int) -> int:
 
     Args:
         queue: record of the queue.
-        at: time, ps, since the last arrival.
+        at: point in time, ps, not before the last arrival; packets that have left by then do not
+            count.
     """
     return max(-((at - queue.free) // queue.service) - 1, 0)
 

@@ -75,6 +75,8 @@ class TrafficSource(Value):
     def rate_limit(self, packet_bytes: int) -> float:
         """Largest mean rate that a flow's application allows during a transfer, packets/s.
 
+        By default 1e15 (`NO_LIMIT`): the application does not limit it.
+
         Args:
             packet_bytes: size of a packet, bytes.
         """

@@ -197,8 +197,9 @@ class OnOff(TrafficSource):
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """Numbers that the packet rules read from the flow's record, by field name.
 
-        Mean times `on`, `off`, `gap` and the `interval` of packets, s; `tail_index`; `memoryless`
-        (1: exponential times); mean `transfer`, packets.
+        Mean times `on`, `off` and `gap`, and the `interval` between packets, s; `tail_index`, the
+        shape; `memoryless`, 1 for exponential times, else 0; mean `transfer`, packets. Without
+        sessions `gap` and `transfer` are 0.
         """
         return {
             "on": float(self.on),

@@ -29,7 +29,7 @@ __all__ = ["BYTES", "HEAVIEST", "Sessions", "mean_transfer", "transfer_size"]
 BYTES = 1e6
 """Bytes per MB."""
 HEAVIEST = Smallest(1.01, "with a smaller shape no run is long enough for the mean", or_zero=False)
-"""Smallest shape of a Pareto distribution: 99 % of the times are below the mean already."""
+"""Smallest shape of a Pareto distribution: with it 99 % of the variates are below the mean."""
 LARGEST = 1e9
 """Largest size of a transfer, packets (chosen: more than any run sends)."""
 

@@ -247,8 +247,8 @@ class Linearisation(NamedTuple):
 def coupled_states(system: DelaySystem) -> np.ndarray:
     """Boolean (n,): states that both depend on others and affect others, or do not decay alone.
 
-    The others, such as the fraction in timeout where timeouts are not modelled, decay at the rate
-    on the diagonal and do not affect the network's stability.
+    States that are False, such as the fraction in timeout where timeouts are not modelled, decay at
+    the rate on the diagonal and do not affect the network's stability.
     """
     coupling = np.abs(system.state_matrix - np.diag(np.diag(system.state_matrix)))
     incoming = coupling.sum(axis=1) + sum(np.abs(term.into_state) for term in system.terms)

@@ -46,7 +46,7 @@ FIRST_RADIUS = 2.0**-40
 """Radius of the first interval of Newton's method, relative to the queue above min_thresh."""
 SEARCH_PARTS = 24
 """Parts into which the queues between the two ratios e^-epsilon and e^epsilon times the wanted one
-are divided: fewer than the checker's 64, so that its enclosures lie within these."""
+are divided: fewer than the checker's 64, so that the checker's enclosures lie in the claims."""
 RATIO_MARGIN = 1e-9
 """Relative distance to the largest ratio below which a ratio counts as out of reach."""
 SLOPE_MARGIN = 1e-3

@@ -20,7 +20,7 @@ from vegasfluid.analysis.proofs.krawczyk import Box, Smooth
 __all__ = ["Contracted", "Contractor", "Monotone", "split_point"]
 
 SMALLEST_WIDTH = 1e-12
-"""Width up to which a side is not bisected, relative to 1 + |its lower end|: near rounding."""
+"""Width up to which a side is not bisected, relative to 1 + abs(its lower end): near rounding."""
 WIDTH_WEIGHT = 0.1
 """Weight of a side's relative width in the choice of the side to bisect, against the change of the
 functions: breaks ties in favour of wide sides."""

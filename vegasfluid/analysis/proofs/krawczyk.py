@@ -109,7 +109,7 @@ def zero_near(system: Smooth, guess: Sequence[float]) -> Zero | None:
 
     Returns:
         The zero; None where none is proven: Newton's method diverges, the matrix of slopes is
-        singular, or 40 halvings are not enough.
+        singular, or the proof fails for all of 40 boxes.
     """
     with ctx.workprec(PRECISION_BITS):
         try:

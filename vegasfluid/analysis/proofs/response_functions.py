@@ -99,7 +99,8 @@ def exact_decimal(constant: float) -> arb:
 def loss_factor(process: str, cut: fmpq) -> fmpq:
     """The factor phi on the loss rate of additive increase that corrects for the loss process.
 
-    It is an exact fraction, 1 for meanfield.
+    It is an exact fraction: 1 for meanfield, 2 / (2 - cut) for periodic, and for iid this times
+    1 - cut / 4.
 
     Args:
         process: how losses arrive: meanfield, periodic or iid.

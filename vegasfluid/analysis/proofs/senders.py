@@ -220,7 +220,8 @@ class VegasBalance:
 
         Args:
             backlog: mean backlog of the flows, packets.
-            growth: mean growth of their windows, packets per round trip; below 1.
+            growth: mean growth of their windows, packets per round trip; below 1, else the result
+                is not finite.
         """
         return backlog - self.width(backlog) * (1 - growth).log()
 
@@ -374,7 +375,7 @@ class VegasSender(Sender):
             below: the condition on net growth that holds for windows below the root.
 
         Returns:
-            The root; 2 if the condition does not hold there, `max_window` if it still holds there.
+            The root; 2 if the condition fails for a window of 2, `max_window` if it holds for that.
         """
 
         def growth(window: float) -> float:

@@ -30,14 +30,14 @@ from vegasfluid.network import Flows, Link, Network
 __all__ = ["DEFAULT_EPSILON", "DEFAULT_LOSS_PROCESS", "fair_alpha_problem", "monotone_network"]
 
 DEFAULT_EPSILON = 0.01
-"""Unfairness |ln(achieved ratio / ratio)| that a certificate bounds alpha by: 1 %."""
+"""Unfairness `abs(ln(achieved ratio / ratio))` by which a certificate bounds alpha: 1 %."""
 DEFAULT_LOSS_PROCESS = "meanfield"
 """How losses arrive: as in the fluid model of Misra, Gong and Towsley."""
 LARGEST_BETA = 0.9
 """CUBIC that keeps more of its window at a loss could have more losses a round trip in equilibrium
 than the fluid counts (`fluid.senders`: five)."""
 REQUIRED_VALUES = {"send_overhead": 0, "direction": "forward"}
-"""Fields of a flow class that the equilibrium equations do not model, with the required value."""
+"""Fields of a flow class that the equilibrium equations do not model: required value, or None."""
 PURPOSE = "to prove the number of equilibria"
 """Purpose of a required value in errors of `monotone_network`."""
 
@@ -196,11 +196,11 @@ def competing_flows(network: Network, name: str) -> LossBasedFlows:
 
 
 def require_bulk(name: str, flows: Flows, purpose: str) -> None:
-    """Raise InvalidInput unless flows always have data and delayed ACKs do not slow them down.
+    """Raise InvalidInput unless flows send bulk data forward, without overhead or delayed ACKs.
 
     Args:
         name: name of the class.
-        flows: the class, complete.
+        flows: the class, complete; delayed ACKs are allowed if its law does not count ACKs.
         purpose: end of the message, such as `for a certificate`.
     """
     delayed_ack = flows.settings.delayed_ack

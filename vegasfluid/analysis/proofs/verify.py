@@ -36,7 +36,7 @@ class Verification:
 
     @property
     def valid(self) -> bool:
-        """Whether all claims of the certificate are proven."""
+        """Whether all claims of the certificate are proven, and its statement matches them."""
         return not self.reasons
 
     @property

@@ -78,9 +78,10 @@ class Gap(NamedTuple):
     second: int
 
     def dropped(self, prob: Any) -> Any:
-        """Fraction of packets dropped, 0 to 1, where RED's curve gives the probability `prob`.
+        """Fraction of packets dropped where RED's curve gives the probability `prob` (0 to 1).
 
-        It is 1 / gap, so 2 p_b / (first + second p_b); not limited to 1.
+        It is 1 / gap, so 2 p_b / (first + second p_b). It is not limited to 1, which `NO_WAIT`
+        exceeds for a p_b above one half.
         """
         return 2 * prob / (self.first + self.second * prob)
 
@@ -151,8 +152,8 @@ class Red(QueueDiscipline):
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them."""
     hard_drop: bool = False
-    """With `ecn`: where the average is above the range of random drops, drop ECN-capable packets, as
-    ns-2 does. If False, they are marked there, too, as in Linux."""
+    """With `ecn`: where drops are certain, drop ECN-capable packets, as ns-2 does, instead of
+    marking them, as Linux does."""
     adaptive: bool = False
     """Adapt `max_drop` so that the average stays midway between the thresholds."""
     in_bytes: bool | None = None

@@ -29,7 +29,7 @@ USUAL_PACKET = 1500
 
 
 def count(conditions: Iterable[Any]) -> Any:
-    """Number of conditions that hold, a float: truth values, or traced ones."""
+    """Number of conditions that hold, as a float; each is a bool, an array or a traced value."""
     return sum(float(each) if isinstance(each, bool) else each.astype(float) for each in conditions)
 
 
