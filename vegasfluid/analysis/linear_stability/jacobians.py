@@ -118,7 +118,7 @@ def rates_near(
     Args:
         equations: equilibrium equations of the network.
         unknowns: the present state.
-        point: the equilibrium; the past is that of a network that has always been there.
+        point: the equilibrium, in which the network has been at all past times.
         counters: present values of the counters, 0 at equilibrium; (counters,).
         perturbations: added to the answers of the history, one array for each read; None for none.
     """

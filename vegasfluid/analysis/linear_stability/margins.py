@@ -37,7 +37,7 @@ class Crossing(NamedTuple):
 
     Args:
         margin: the gain, or the additional delay in s.
-        frequency: of the oscillation that starts there, rad/s.
+        frequency: frequency of the oscillation that starts there, rad/s.
     """
 
     margin: float

@@ -80,8 +80,8 @@ def interpolation_weights(theta: float, intervals: int) -> np.ndarray:
 def quadrature_weights(theta: float, intervals: int) -> np.ndarray:
     """Weights by which values on the Chebyshev nodes give the integral from theta to 0.
 
-    `theta` is from -1 to 0: a past time in units of the longest delay, as is the integral's. The
-    result has the shape (intervals + 1,).
+    Time is in units of the longest delay, and `theta` is a past time from -1 to 0. The result has
+    the shape (intervals + 1,).
     """
     points, weights = np.polynomial.legendre.leggauss(intervals + 1)
     values = np.stack([interpolation_weights(theta * (1 - x) / 2, intervals) for x in points])
@@ -160,7 +160,7 @@ def rightmost_roots(system: DelaySystem, most: int = 8, intervals: int = INTERVA
 
     Returns:
         At most `most` distinct complex roots, the rightmost first. Both roots of a conjugate pair
-        are included, the one above the real axis first. The system is stable if all real parts are
+        are included, unless `most` excludes one. The system is stable if all real parts are
         negative.
     """
     estimates = np.linalg.eigvals(generator(system, intervals))
