@@ -50,12 +50,14 @@ class FlowQueues(NamedTuple):
     """How a link serves a queue for each flow: by deficit round robin (RFC 8290, section 4).
 
     Args:
-        quantum: size of the packets that a queue may send in its turn, data packets.
-        initial_quantum: the same for the first packets of a flow.
-        flow_limit: packets that the queue of a flow can hold.
+        quantum: size of the packets that a queue may send in its turn, in data packets.
+        initial_quantum: size of the packets that the queue of a new flow may send in its first
+            turn, in data packets.
+        flow_limit: packets that the queue of a flow can hold; infinite: no limit.
         drops_longest: whether a full buffer drops packets at the head of the longest queue, and not
             the one that arrives.
-        refill_delay: time, s, after which a queue that has been empty gets a new quantum.
+        refill_delay: time, s, for which a queue must have been empty to get a new quantum when its
+            next packet arrives.
     """
 
     quantum: float
@@ -133,10 +135,10 @@ class QueueDiscipline(Value):
     drops_by_chance: ClassVar[bool] = True
     """Whether packets are dropped before the buffer is full."""
     synchronises: ClassVar[bool] = False
-    """Whether nothing in its drops is random, so that packet runs need randomness of senders."""
+    """Whether its drops are not random, so that packet runs need random delays at senders."""
 
     sets_queue: ClassVar[tuple[str, ...]] = ()
-    """Names of the parameters that decide the queue at equilibrium; none: the buffer does."""
+    """Names of the parameters that decide the queue at equilibrium; empty: the buffer decides."""
 
     @property
     def flow_queues(self) -> FlowQueues | None:
@@ -161,7 +163,7 @@ class QueueDiscipline(Value):
 
     @property
     def upper_threshold(self) -> Real | None:
-        """Average queue above which drops are no longer random, packets, or None."""
+        """Average queue, packets, above which drops are not random; None if there is none."""
         return None
 
     @property
@@ -191,7 +193,8 @@ class QueueDiscipline(Value):
     def losses_follow_growth(self) -> bool:
         """Whether losses at the queue divide among flows in proportion to their windows' growth.
 
-        True where only a full buffer drops packets (see `fluid.queues.drop_tail_loss_bias`).
+        By default they do not: each packet is lost with the same probability. They do where only a
+        full buffer drops packets (see `fluid.queues.drop_tail_loss_bias`).
         """
         return False
 
@@ -199,8 +202,8 @@ class QueueDiscipline(Value):
     def integrates(self) -> bool:
         """Whether the AQM state keeps changing unless the queue has one certain length.
 
-        That is the case with integral control, as in PIE. The search for an equilibrium then begins
-        with `converging_derivative`.
+        That is the case with integral control, as in PIE; by default it is not. The search for an
+        equilibrium then begins with `converging_derivative`.
         """
         return False
 
@@ -262,7 +265,7 @@ class QueueDiscipline(Value):
         """
 
     def target_queue(self, capacity: Real) -> Real | None:
-        """Queue, packets, at which the discipline holds a link that is busy; None if it has none.
+        """Queue, packets, at which the discipline holds a busy link; None without such a target.
 
         Args:
             capacity: packets/s.

@@ -72,11 +72,15 @@ LONGEST = 2.0
 
 
 def too_long(queue: Any, delay: int, waiting: int, at: int) -> bool:
-    """Whether packets have waited too long for an interval, by the one that leaves now.
+    """Whether delays have been at or above the target for more than an interval.
+
+    It is evaluated for each packet that leaves. A delay below the target, or at most one packet
+    left in the queue, ends the interval.
 
     Args:
-        queue: record of the queue; the time from which on delays are too long is changed in place.
-        delay: time that the packet has waited, ps.
+        queue: record of the queue; `long_from`, the end of the interval (ps; 0: none has begun), is
+            changed in place.
+        delay: time that the packet that leaves has waited, ps.
         waiting: packets left in the queue.
         at: present time, ps.
     """
@@ -90,14 +94,15 @@ def too_long(queue: Any, delay: int, waiting: int, at: int) -> bool:
 
 
 def after(queue: Any, time: int) -> int:
-    """Time of the drop that follows one at `time`, both ps, by the number of drops so far."""
+    """Time of the drop that follows one at `time`, both ps: interval / sqrt(drops so far) later."""
     return time + int(queue.interval / math.sqrt(queue.drops))
 
 
 def first_drop(queue: Any, at: int) -> None:
-    """Begin to drop in a queue's record at time `at`, ps.
+    """Begin an episode of drops in a queue's record at time `at`, ps: the first drop.
 
-    The count goes on from the drops of the last episode if that was not long ago.
+    The count of drops starts at 1. It starts at the number of drops of the last episode if this is
+    above 1 and the last planned drop was less than 16 intervals ago.
     """
     recent = queue.drops - queue.drops_before
     soon = at - queue.next_drop < SOON * queue.interval
@@ -107,11 +112,11 @@ def first_drop(queue: Any, at: int) -> None:
 
 
 def is_next(queue: Any, long: bool, at: int) -> bool:
-    """Whether a queue that drops packets drops the one that leaves now.
+    """Whether a queue in an episode of drops drops the packet that leaves now.
 
     Args:
-        queue: record of the queue, changed in place.
-        long: whether packets have waited too long.
+        queue: record of the queue, changed in place: if `long` is false, the episode ends.
+        long: whether delays have been too long, by `too_long`.
         at: present time, ps.
     """
     if queue.planned == 0:
@@ -178,7 +183,10 @@ RULE = AdmissionRule(decide, state=dict.fromkeys(STATE, 0), on_empty=on_empty)
 
 
 def armed(timer: Any) -> Any:
-    """Whether CoDel drops packets in the fluid model, 0 to 1, by its timer in intervals."""
+    """How far CoDel drops packets in the fluid model, from 0 (no) to 1 (yes), by its timer.
+
+    It rises from 0 at a timer of 0.75 intervals to 1 at 1.25 intervals.
+    """
     return smooth.step(timer - ARMING, ARMED - ARMING)
 
 
@@ -196,14 +204,14 @@ class CoDelState(NamedTuple):
 
 @dataclass(frozen=True)
 class ControlledDelay(TargetDelay):
-    """CoDel's control of a queue: of the only one of a link, or of that of each flow."""
+    """CoDel's control of a queue, which is a link's only queue or the queue of a single flow."""
 
     synchronises: ClassVar[bool] = True
 
     target: Annotated[Delay, Positive] = 0.005
     """Queueing delay above which a queue is too long."""
     interval: Annotated[Delay, Positive] = 0.1
-    """Time for which delays must be too long before a packet is dropped: about the longest RTT."""
+    """Time for which delays must exceed `target` before the first drop; about the longest RTT."""
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them."""
 
@@ -212,7 +220,7 @@ class ControlledDelay(TargetDelay):
         return CoDelState(0.0, 0.0)
 
     def relaxation_rate(self, capacity: Any) -> Any:
-        """Rate, 1/s, at which the timer falls below the target.
+        """Fastest rate, 1/s, of the AQM state: that of the timer's fall while the queue is empty.
 
         Args:
             capacity: packets/s; not used.
@@ -220,17 +228,18 @@ class ControlledDelay(TargetDelay):
         return 1 / (FALL * self.interval)
 
     def above(self, state: QueueState) -> Any:
-        """Fraction of time for which the delay is above the target, 0 to 1, at a mean queue.
+        """Fraction of time, 0 to 1, with a delay above the target, for the queue in `state`.
 
-        It rises over delays from half the target to 1.5 times the target.
+        It rises from 0 at a mean delay (queue / capacity) of half the target to 1 at 1.5 times the
+        target.
         """
         return smooth.step(state.queue / state.capacity - self.target / 2, self.target)
 
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        It follows from the rate of drops in `state.aqm_state`; 0 until the timer there has run for
-        an interval.
+        It follows from the rate of drops in `state.aqm_state`. It is 0 while the timer there is
+        below 0.75 intervals.
         """
         load = armed(state.aqm_state.timer) * state.aqm_state.drop_load
         return load / (1 + load)

@@ -32,20 +32,22 @@ __all__ = ["DelayControl", "DelayControlState", "TargetDelay", "queueing_delay",
 
 
 def queueing_delay(queue: Any, at: int) -> float:
-    """Time that the packets in a queue of the packet simulator will wait, s.
+    """Queueing delay in the packet simulator, s: waiting packets divided by the capacity.
 
     Args:
         queue: record of the queue.
-        at: time, ps, since the last arrival.
+        at: point in time, ps, not before the last arrival.
     """
     return waiting_packets(queue, at) * (queue.service * 1e-12)
 
 
 def trend(queue: Any, delay: float) -> float:
-    """Change of a queue's probability in an update, before any gain and limit.
+    """Change of a queue's probability in an update, before it is scaled or clipped.
+
+    It is alpha (delay - target) + beta (delay - old delay), without unit.
 
     Args:
-        queue: record of the queue, with the parameters and the old delay.
+        queue: record of the queue, with `alpha`, `beta` (1/s), `target` and `old_delay` (s).
         delay: present queueing delay, s.
     """
     return queue.alpha * (delay - queue.target) + queue.beta * (delay - queue.old_delay)

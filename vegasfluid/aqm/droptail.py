@@ -28,13 +28,14 @@ LOG_LOAD_OFFSET = 1e-6
 LARGEST_EXPONENT = 600.0
 """Bound of an exponent, so that exp does not overflow a double (chosen)."""
 OVERFLOW_PROBABILITY = 1e-6
-"""Drop probability above which `synchronised` losses affect every flow (chosen)."""
+"""Drop probability from which on `synchronised` losses affect every flow (chosen)."""
 
 
 def overflow_prob(state: QueueState) -> Any:
-    """Fraction of the arrivals that a full buffer drops: 1 - C/y, 0 to 1.
+    """Fraction of the arrivals that a full buffer drops: 1 - C/y, or 0 where y is below C.
 
-    C is the capacity, y the arrival rate. Over the last packet of free buffer it rises from 0.
+    C is the capacity, y the arrival rate. While the queue grows from one packet below the buffer to
+    the buffer, the fraction rises from 0 to this value.
     """
     excess = smooth.positive_part(
         1 - state.capacity / smooth.maximum(state.arrival_rate, LEAST_ARRIVAL_RATE)
@@ -48,7 +49,7 @@ def no_early_drops(state: QueueState) -> Any:
 
 
 def load(state: QueueState) -> Any:
-    """Load of a link: arrival rate divided by capacity, without unit."""
+    """Load of a link: arrival rate (at least 1e-9 packets/s) divided by capacity, without unit."""
     return smooth.maximum(state.arrival_rate, LEAST_ARRIVAL_RATE) / state.capacity
 
 
@@ -80,7 +81,8 @@ LOSSES = {
     "mm1k": mm1k,
     "small_buffer": small_buffer,
 }
-"""Drop probability before the buffer is full, by the loss model."""
+"""Drop probability (0 to 1) before the buffer is full as a function of a `QueueState`, by the name
+of the loss model."""
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:
@@ -136,7 +138,8 @@ class DropTail(WithoutAverage):
     def loss_signal_prob(self, drop_prob: Any) -> Any:
         """Fraction of a flow's packets whose loss its sender responds to, 0 to 1.
 
-        It is the drop probability `drop_prob`; with `synchronised` losses, 1 during an overflow.
+        It is `drop_prob`, the probability that a packet is dropped. With `synchronised` losses it
+        is 1 during an overflow: from a `drop_prob` of 1e-6 on.
         """
         if self.losses != "synchronised":
             return drop_prob

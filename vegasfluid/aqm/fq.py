@@ -31,11 +31,11 @@ from vegasfluid.quantities import Packets
 __all__ = ["Fq"]
 
 REFILL_DELAY = 0.04
-"""Time, s, after which a queue that has been empty gets a new quantum (Linux: `refill_delay`)."""
+"""Time, s, for which a queue must have been empty to get a new quantum (Linux: `refill_delay`)."""
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:
-    """Admit every packet (ADMIT): only a full queue drops packets, and it does when they arrive."""
+    """Admit every packet (ADMIT); a packet that arrives at a full queue is dropped by the link."""
     return ADMIT
 
 
@@ -65,7 +65,7 @@ class Fq(WithoutAverage):
 
     @property
     def flow_queues(self) -> FlowQueues:
-        """How the link serves the queues: each drops what arrives while it is full."""
+        """How the link serves a queue for each flow; a full queue drops packets that arrive."""
         return FlowQueues(self.quantum, self.initial_quantum, self.flow_limit, False, REFILL_DELAY)
 
     @property

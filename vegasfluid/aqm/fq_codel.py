@@ -42,5 +42,8 @@ class FqCoDel(ControlledDelay):
 
     @property
     def flow_queues(self) -> FlowQueues:
-        """How the link serves the queues: a full buffer drops packets of the longest."""
+        """How the link serves a queue for each flow.
+
+        A single queue has no limit. A full buffer drops packets at the head of the longest queue.
+        """
         return FlowQueues(self.quantum, self.quantum, NO_LIMIT, True, 0.0)

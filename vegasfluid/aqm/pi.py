@@ -49,7 +49,7 @@ __all__ = ["Pi", "PiState"]
 
 
 def update(queue: Any, at: int) -> None:
-    """Sample a queue: update the drop probability in its record, and the queue to compare with.
+    """Sample a queue: update the drop probability and the old queue (packets) in its record.
 
     Args:
         queue: record of the queue, changed in place.
@@ -114,7 +114,8 @@ class Pi(QueueControl):
     a: Annotated[Share, Positive] = 1.822e-5
     """Change of the probability in a sample for each packet of the queue above `q_ref`."""
     b: Share = 1.816e-5
-    """Part of it that the sample before takes back: below `a`, else nothing is integrated."""
+    """Decrease of the probability in a sample for each packet above `q_ref` in the sample before;
+    below `a`, so that a queue that stays above `q_ref` raises the probability."""
     w: Annotated[PerSecond, Positive] = 170.0
     """Samples of the queue in a second."""
     q_ref: Annotated[Packets, Positive] = 50
@@ -145,7 +146,7 @@ class Pi(QueueControl):
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        The probability in `state.aqm_state`.
+        It is the probability `base_prob` in `state.aqm_state`.
         """
         return state.aqm_state.base_prob
 

@@ -43,7 +43,7 @@ OVERLOAD_WIDTH = 0.02
 
 
 def update(queue: Any, at: int) -> None:
-    """Update the output P in a queue's record, and the delay to compare with the next time.
+    """Update the output P and the old delay in a queue's record.
 
     Args:
         queue: record of the queue, changed in place.
@@ -114,7 +114,7 @@ class Pi2(DelayControl):
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        The square of the output P in `state.aqm_state`.
+        It is the square of the output P, `base_prob` in `state.aqm_state`.
         """
         return state.aqm_state.base_prob**2
 

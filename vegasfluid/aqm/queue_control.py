@@ -27,7 +27,8 @@ def waiting_packets(queue: Any, at: int) -> int:
 
     Args:
         queue: record of the queue.
-        at: time, ps, since the last arrival.
+        at: point in time, ps, not before the last arrival; packets that have left by then do not
+            count.
     """
     return max(-((at - queue.free) // queue.service) - 1, 0)
 
@@ -45,7 +46,7 @@ class QueueControl(QueueDiscipline):
 
     @property
     def integrates(self) -> bool:
-        """True: drops grow without end above the target."""
+        """True: the AQM state keeps changing unless the queue has one certain length."""
         return True
 
     def forced_prob(self, state: QueueState) -> Any:

@@ -60,7 +60,7 @@ class StepMarking(WithoutAverage):
     sources: ClassVar[tuple[str, ...]] = ("Alizadeh et al., SIGCOMM 2010", "RFC 8257")
 
     threshold: Packets
-    """Queue K above which packets are marked, without the packet in transmission."""
+    """Waiting packets, without the one in transmission, above which an arrival is marked."""
 
     @property
     def upper_threshold(self) -> Any:
@@ -73,13 +73,13 @@ class StepMarking(WithoutAverage):
         return True
 
     def target_queue(self, capacity: Any) -> Any:
-        """Queue that a busy link has (`threshold`), packets, at any capacity."""
+        """Queue, packets, at which marks hold a busy link: `threshold`, at any `capacity`."""
         return self.threshold
 
     def drop_prob(self, state: QueueState) -> Any:
-        """Probability that an arriving packet is dropped or marked: from K to K + 1, 0 to 1.
+        """Probability, 0 to 1, that an arriving packet is dropped or marked.
 
-        K is the threshold, and the queue that of `state`.
+        It is 0 up to a queue of `threshold` packets in `state`, and 1 from one packet more on.
         """
         return smooth.step(state.queue - self.threshold, 1.0)
 

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 CONTINUED, NEW_CONNECTION = 0, 1
-"""Whether offered data continue the present connection or start a new one."""
+"""Results of `on_application`: offered packets continue the connection, or start a new one."""
 
 NO_LIMIT = 1e15
 """Rate of an application without a limit, packets/s (chosen: above any link)."""
@@ -35,7 +35,7 @@ Real = Any
 
 
 def ignore(flow: Any, now: int) -> None:
-    """Do nothing at the end of a transfer: the application does not wait for it."""
+    """Do nothing when all offered packets are acknowledged: the application does not wait."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ class TrafficSource(Value):
 
     def rate_limit(self, packet_bytes: int) -> float:
         """Largest mean rate that a flow's application allows during a transfer, packets/s.
+
+        By default 1e15 (`NO_LIMIT`): the application does not limit it.
 
         Args:
             packet_bytes: size of a packet, bytes.
@@ -125,7 +127,7 @@ class TrafficSource(Value):
     @property
     @abstractmethod
     def rules(self) -> SourceRules:
-        """The packet simulator's rules, when an application offers packets to TCP, and how many."""
+        """The packet simulator's rules: when an application offers packets to TCP, and how many."""
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """Numbers that `rules` reads from the flow record, by field name.

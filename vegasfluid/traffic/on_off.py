@@ -94,7 +94,10 @@ def schedule_next(flow: Any, now: int) -> None:
 
 
 def on_finished(flow: Any, now: int) -> None:
-    """After the last ACK of a transfer, at `now` (ps), start a random gap before the next one."""
+    """After the last ACK of a transfer, at `now` (ps), start a random gap before the next one.
+
+    It does nothing while the transfer still has packets that have not been offered.
+    """
     if flow.left == 0:
         flow.finished += 1
         flow.app_at = now + picoseconds(exponential(flow, flow.gap)) + 1
@@ -127,7 +130,7 @@ class OnOff(TrafficSource):
     mean_gap: Annotated[Seconds, Positive] | None = None
     """Mean time from the end of a transfer to the start of the next; None: no sessions."""
     mean_size: Annotated[Megabytes, Positive] | None = None
-    """Mean size of a transfer, in 1 000 000 bytes."""
+    """Mean size of a transfer, in 1 000 000 bytes; given if and only if `mean_gap` is."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -180,9 +183,9 @@ class OnOff(TrafficSource):
         return 1.0 if self.mean_gap is None else 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:
-        """New transfers of a flow, 1/s: one per mean gap while none is active.
+        """Rate at which a flow's new transfers arrive, 1/s: (1 - `transfers`) / `mean_gap`.
 
-        Zero without sessions. `transfers` is the fraction of time with an active transfer.
+        `transfers` is the fraction of time with an active transfer. Zero without sessions.
         """
         return 0.0 * transfers if self.mean_gap is None else (1 - transfers) / self.mean_gap
 
@@ -194,8 +197,9 @@ class OnOff(TrafficSource):
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """Numbers that the packet rules read from the flow's record, by field name.
 
-        Mean times `on`, `off`, `gap` and the `interval` of packets, s; `tail_index`; `memoryless`
-        (1: exponential times); mean `transfer`, packets.
+        Mean times `on`, `off` and `gap`, and the `interval` between packets, s; `tail_index`, the
+        shape; `memoryless`, 1 for exponential times, else 0; mean `transfer`, packets. Without
+        sessions `gap` and `transfer` are 0.
         """
         return {
             "on": float(self.on),

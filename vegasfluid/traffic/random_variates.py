@@ -17,12 +17,15 @@ uniform: Callable[[Any], float]
 
 
 def exponential(source: Any, mean: float) -> float:
-    """Exponential variate with the mean `mean`, in its unit, from the record's generator."""
+    """Exponential variate with the mean `mean`, in the unit of `mean`.
+
+    It is drawn from the generator in the record `source`.
+    """
     return -mean * math.log(1.0 - uniform(source))
 
 
 def pareto(source: Any, mean: float, shape: float) -> float:
-    """Pareto variate with the mean `mean`, in its unit, and a shape above 1.
+    """Pareto variate with the mean `mean`, in the unit of `mean`, and a `shape` above 1.
 
     It is drawn from the generator in the record `source`.
     """

@@ -29,13 +29,17 @@ __all__ = ["BYTES", "HEAVIEST", "Sessions", "mean_transfer", "transfer_size"]
 BYTES = 1e6
 """Bytes per MB."""
 HEAVIEST = Smallest(1.01, "with a smaller shape no run is long enough for the mean", or_zero=False)
-"""Smallest shape of a Pareto distribution: 99 % of the times are below the mean already."""
+"""Smallest shape of a Pareto distribution: with it 99 % of the variates are below the mean."""
 LARGEST = 1e9
 """Largest size of a transfer, packets (chosen: more than any run sends)."""
 
 
 def transfer_size(flow: Any) -> int:
-    """Random size of a transfer, packets: Pareto with the mean and tail index of the flow."""
+    """Random size of a transfer: whole packets, at least 1 and at most 1e9 + 1.
+
+    It is a Pareto variate with the mean `transfer` (packets) and the shape `tail_index` of the
+    flow's record, rounded up.
+    """
     return int(min(pareto(flow, flow.transfer, flow.tail_index), LARGEST)) + 1
 
 
@@ -50,9 +54,10 @@ def mean_transfer(megabytes: float, packet_bytes: int) -> float:
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Count a session that arrives at `now` (ps), schedule the next arrival, start one if idle.
+    """Count a session that arrives at `now` (ps), and start one if the flow has none active.
 
-    A session starts if none of the flow is active: all its packets are added to `flow.offered`.
+    The first call only schedules the first session. With overlapping sessions each arrival
+    schedules the next one. All packets of a session that starts are added to `flow.offered`.
 
     Returns:
         NEW_CONNECTION if a session starts, else CONTINUED.
@@ -74,7 +79,11 @@ def on_application(flow: Any, now: int) -> int:
 
 
 def on_finished(flow: Any, now: int) -> None:
-    """After a session's last ACK, at `now` (ps), schedule a waiting session, or a random gap."""
+    """End a session whose last ACK comes at `now` (ps), and schedule what follows.
+
+    With overlapping sessions, a waiting session starts at once. Otherwise the next session comes
+    after a random gap.
+    """
     flow.busy = 0
     flow.finished += 1
     if not flow.overlapping:
@@ -99,7 +108,7 @@ class Sessions(TrafficSource):
     )
 
     mean_gap: Annotated[Seconds, Positive]
-    """Mean time from the end of a transfer to the start of the next, or between two arrivals."""
+    """Mean time from a transfer's end to the next start; between arrivals if `overlapping`."""
     mean_size: Annotated[Megabytes, Positive]
     """Mean size of a transfer, in 1 000 000 bytes."""
     shape: Annotated[Share, Gt(1), HEAVIEST] = 1.5
@@ -116,18 +125,19 @@ class Sessions(TrafficSource):
         return 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:
-        """New transfers of a flow, 1/s: one per mean gap.
+        """Rate at which a flow's new transfers arrive, 1/s.
 
-        If sessions do not overlap, only while none is active: `transfers` is the fraction of time
-        with an active one.
+        With overlapping sessions it is 1 / `mean_gap`. Otherwise it is (1 - `transfers`) /
+        `mean_gap`, as a gap begins when a transfer ends; `transfers` is then the fraction of time
+        with an active transfer.
         """
         return (1.0 + 0.0 * transfers if self.overlapping else 1 - transfers) / self.mean_gap
 
     def busy_fraction(self, transfers: Any) -> Any:
         """Fraction of time in which a flow has an active transfer, 0 to 1.
 
-        It is the mean number n of active or waiting transfers; if sessions overlap, n / (1 + n) as
-        in an M/M/1 queue.
+        It is n, the mean number of `transfers` that are active or waiting. With overlapping
+        sessions it is n / (1 + n), as in an M/M/1 queue.
         """
         return transfers / (1 + transfers) if self.overlapping else transfers
 

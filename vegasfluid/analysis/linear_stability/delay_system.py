@@ -23,9 +23,10 @@ class DelayTerm(NamedTuple):
     Args:
         delay: how long the output is delayed, s.
         output: index of the output that is delayed.
-        distributed: whether the integral of the output over the delay acts, not its past value.
-        into_state: contribution to x', 1/s for each unit of the output; (n,).
-        into_output: contribution to y; (m,).
+        distributed: whether the output's integral from now - delay to now is used; otherwise its
+            value at now - delay is.
+        into_state: contribution to x' per unit of that integral or value; (n,) for n states.
+        into_output: contribution to y per unit of that integral or value; (m,) for m outputs.
     """
 
     delay: float

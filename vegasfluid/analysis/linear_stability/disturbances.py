@@ -63,13 +63,14 @@ def disturbed(
     """Simulate networks from slightly disturbed equilibria, in one batch of fluid runs.
 
     Args:
-        equilibria: of networks with the same structure and options.
+        equilibria: one or more equilibria of networks with the same structure and options.
         until: simulated time, s.
-        by: initial increase of queues and windows, relative to their equilibrium values.
+        by: initial increase of queues, windows and other states of flow classes, relative to their
+            equilibrium values.
 
     Returns:
-        Sample times, s, (samples,), and the window of a flow of each group, packets, (networks,
-        samples, groups).
+        4001 sample times, evenly spaced from 0 to `until`, s, (samples,); and the window of a flow
+        of each group, packets, (networks, samples, groups).
 
     Raises:
         Unsupported: for networks of different structure or options.
@@ -107,7 +108,7 @@ def run(model: FluidModel, point: Unknowns, lengths: RunLengths, by: Any) -> Any
         model: the fluid model.
         point: the equilibrium, queues in packets.
         lengths: simulated time, step and history length, s.
-        by: relative increase of queues and windows at the start.
+        by: relative increase of queues and class states (windows and others) at the start.
 
     Returns:
         The window of a flow of each group, packets; (samples, groups), evenly spaced in time.
@@ -177,15 +178,20 @@ class ShiftedHistory:
 
 
 def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """The rate at which small disturbances grow, 1/s; negative if they decay; (networks,).
+    """The rate at which small disturbances of each network grow, 1/s; negative if they decay.
 
-    It is the slope of the logarithm of the most oscillating window's range (largest less smallest)
-    in tenths of the run, without the first two. Where fewer than two of these ranges are between
-    rounding and nonlinear effects: inf where the range grows, -inf where it shrinks, else NaN.
+    The run is divided into tenths; the first two are not used. In each other tenth the range
+    (largest less smallest value) is measured of the window that has the largest range in the last
+    tenth. The rate is the slope of the logarithm of the range. Ranges that are not between 1e-11
+    and 0.02 of the mean window (rounding, nonlinear effects) are left out.
 
     Args:
         times: sample times, s; (samples,).
-        windows: packets; (networks, samples, groups).
+        windows: window of a flow of each group, packets; (networks, samples, groups).
+
+    Returns:
+        The rates, 1/s; (networks,). If fewer than two ranges remain, inf where the range is larger
+        in the last tenth than in the third, -inf where it is smaller, NaN where it is equal.
     """
     return np.array([growth_of(times, cwnd) for cwnd in windows])
 
@@ -193,13 +199,16 @@ def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:
 def growth_of(times: np.ndarray, cwnd: np.ndarray) -> float:
     """The rate at which a small disturbance of one network grows, 1/s; negative if it decays.
 
+    It is the slope of the logarithm of a window's range (largest less smallest value) in tenths of
+    the run, without the first two. The window is the one with the largest range in the last tenth.
+
     Args:
         times: sample times, s; (samples,).
-        cwnd: windows, packets; (samples, groups).
+        cwnd: window of a flow of each group, packets; (samples, groups).
 
     Returns:
-        The rate, see `growth_rate`. If fewer than two tenths of the run can be used, inf where the
-        window's range is larger in the last tenth than in the third, -inf where it is smaller, and
+        The rate, 1/s. If fewer than two ranges are between 1e-11 and 0.02 of the mean window, inf
+        where the range is larger in the last tenth than in the third, -inf where it is smaller, and
         NaN where it is equal.
     """
     length = len(times) // INTERVALS

@@ -29,14 +29,14 @@ class GainScaled(Delegating):
     def drop_prob(self, state: QueueState) -> Any:
         """Probability that an arriving packet is dropped or marked, for the queue in `state`.
 
-        Its value is that of the scaled discipline, its derivatives are multiplied by `gain`.
+        Its value is the probability of `discipline`, and its derivatives are multiplied by `gain`.
         """
         return self._scaled(self.discipline.drop_prob(state))
 
     def forced_prob(self, state: QueueState) -> Any:
         """Probability that a packet that may be marked is dropped, for the queue in `state`.
 
-        Its value is that of the scaled discipline, its derivatives are multiplied by `gain`.
+        Its value is the probability of `discipline`, and its derivatives are multiplied by `gain`.
         """
         return self._scaled(self.discipline.forced_prob(state))
 

@@ -92,9 +92,10 @@ class Rates(NamedTuple):
     """Rates of change near an equilibrium.
 
     Args:
-        unknowns: of the unknowns but the counter rates, each in its own unit per second; (n,).
-        stored: of the components that the history holds: counters, 1/s, then queues, data packets
-            of work per second.
+        unknowns: rates of the n unknowns other than counter rates, each in its own unit per
+            second; (n,).
+        stored: rates of the components that the history holds: counters, 1/s, then queues, data
+            packets of work per second; (counters + queues,).
         reads: the reads of the history that the equations made.
     """
 
@@ -117,7 +118,7 @@ def rates_near(
     Args:
         equations: equilibrium equations of the network.
         unknowns: the present state.
-        point: the equilibrium; the past is that of a network that has always been there.
+        point: the equilibrium, in which the network has been at all past times.
         counters: present values of the counters, 0 at equilibrium; (counters,).
         perturbations: added to the answers of the history, one array for each read; None for none.
     """
@@ -146,13 +147,14 @@ def with_counters(state: Any, counters: Any) -> Any:
 class Jacobians(NamedTuple):
     """Jacobians of the rates of change at an equilibrium.
 
-    Each is a tuple of derivatives by the n unknowns, by the counters, and by the answers of the
-    history; of shapes (rates, n), (rates, counters) and (rates, answers).
+    `unknowns` and `stored` are tuples of three matrices: derivatives by the n unknowns, by the
+    counters, and by the answers of the history (the past values and rates that were read). Their
+    shapes are (rates, n), (rates, counters) and (rates, answers).
 
     Args:
-        unknowns: derivatives of the rates of the unknowns (without counter rates).
+        unknowns: derivatives of the rates of the n unknowns (without counter rates).
         stored: derivatives of the rates of the stored components: counters, then queues.
-        delays: delay of each answer of the history, s; (answers,).
+        delays: how far back each answer of the history was read, s; (answers,).
     """
 
     unknowns: tuple[Any, Any, Any]
@@ -163,8 +165,8 @@ class Jacobians(NamedTuple):
 def history_reads(equations: EquilibriumEquations, point: Unknowns) -> list[HistoryRead]:
     """The past values and rates that the equations use at an equilibrium, in their order.
 
-    Each has the indices of the counters or queues that are read. They are traced, not computed:
-    their delays have a shape but no values.
+    Each has the indices of the counters or queues that are read. The equations are traced, not
+    computed, so the delays of the reads have a shape but no values.
     """
     reads: list[HistoryRead] = []
     zeros = jnp.zeros(equations.counter_count)
@@ -173,7 +175,7 @@ def history_reads(equations: EquilibriumEquations, point: Unknowns) -> list[Hist
 
 
 def cached_reads(model: FluidModel, point: Unknowns) -> tuple[HistoryRead, ...]:
-    """The reads of past values and rates by a model's equations, without delays (None).
+    """The reads of past values and rates by a model's equations, with their `delays` set to None.
 
     They are the same for all networks of one structure, and are cached. `point` is the equilibrium.
     """
@@ -185,7 +187,7 @@ def cached_reads(model: FluidModel, point: Unknowns) -> tuple[HistoryRead, ...]:
 def reads_of_structure(
     treedef: Any, shapes: tuple[tuple[int, ...], ...]
 ) -> tuple[HistoryRead, ...]:
-    """The reads of past values and rates by the equations of a model, without delays (None).
+    """The reads of past values and rates by a model's equations, with their `delays` set to None.
 
     `treedef` is the pytree structure of the tuple (model, equilibrium), and `shapes` are the
     shapes of its arrays.
@@ -243,6 +245,6 @@ def jacobians(model: FluidModel, point: Unknowns, gain: Any) -> Jacobians:
 def reads_queues(read: HistoryRead, equations: EquilibriumEquations) -> np.ndarray:
     """Boolean (k,): which of the k values of a history read are past queues.
 
-    Senders see past queues as round-trip times.
+    Senders see past queues as round-trip times. All False for a read of rates.
     """
     return (read.components >= equations.counter_count) & (not read.is_rate)

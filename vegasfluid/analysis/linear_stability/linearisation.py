@@ -77,7 +77,11 @@ def linearise(point: Equilibrium) -> FeedbackLoop:
     """The linear delay system near an equilibrium, with and without the queues' feedback.
 
     Args:
-        point: the equilibrium. Deviations from it are in units of its values, rates in 1/s.
+        point: the equilibrium.
+
+    Returns:
+        The feedback loop. Its states are deviations from the equilibrium, divided by the values
+        there, so they have no unit; rates are in 1/s.
 
     Raises:
         Unsupported: where the equations have no Jacobian: a continuum of equilibria, or a full
@@ -140,7 +144,7 @@ class Linearisation(NamedTuple):
     Args:
         counter_count: number of counters, the first of the stored components; queues follow.
         values: values of the unknowns at equilibrium, queues first, which scale the states; (n,).
-        free: which unknowns are not at a limit or a corner; (n,).
+        free: True for each unknown that is not at a limit or a corner; (n,).
         reads: reads of past values and rates that the equations make.
     """
 
@@ -150,10 +154,10 @@ class Linearisation(NamedTuple):
     reads: tuple[HistoryRead, ...]
 
     def output_row(self, found: Jacobians, output: Output) -> np.ndarray:
-        """Derivative of a past value that acts on the network by the n present unknowns; (n,).
+        """Derivatives by the n unknowns of a quantity whose past acts on the network; (n,).
 
-        `output` is a queue (packets) or the rate of a counter (1/s); `found` has the Jacobians.
-        Unknowns at a limit or a corner have 0.
+        The quantity is the `output`: a queue (packets) or the rate of a counter (1/s). `found` has
+        the Jacobians. The derivative by an unknown at a limit or a corner is 0.
         """
         component, is_rate = output
         if is_rate:
@@ -205,7 +209,8 @@ class Linearisation(NamedTuple):
 
         Args:
             found: Jacobians of the rates of change at the equilibrium.
-            outputs: past values and rates that act on the system, m of them.
+            outputs: the m delayed outputs, each as (index of the stored component, whether its rate
+                is read).
 
         Returns:
             The system. Its states are the unknowns not at a limit or a corner, each divided by its
@@ -242,8 +247,8 @@ class Linearisation(NamedTuple):
 def coupled_states(system: DelaySystem) -> np.ndarray:
     """Boolean (n,): states that both depend on others and affect others, or do not decay alone.
 
-    The others, such as the fraction in timeout where timeouts are not modelled, decay at the rate
-    on the diagonal and do not affect the network's stability.
+    States that are False, such as the fraction in timeout where timeouts are not modelled, decay at
+    the rate on the diagonal and do not affect the network's stability.
     """
     coupling = np.abs(system.state_matrix - np.diag(np.diag(system.state_matrix)))
     incoming = coupling.sum(axis=1) + sum(np.abs(term.into_state) for term in system.terms)

@@ -37,7 +37,7 @@ class Crossing(NamedTuple):
 
     Args:
         margin: the gain, or the additional delay in s.
-        frequency: of the oscillation that starts there, rad/s.
+        frequency: frequency of the oscillation that starts there, rad/s.
     """
 
     margin: float
@@ -65,8 +65,8 @@ def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
         loop: the feedback loop.
 
     Returns:
-        3000 frequencies (rad/s), spaced logarithmically, and the complex eigenvalues,
-        dimensionless, at each; (points, curves).
+        3000 frequencies (rad/s), spaced logarithmically from 1e-4 to 1e3 over the longest delay
+        (s), and the complex eigenvalues, dimensionless, at each; (points, curves).
     """
     frequencies = np.geomspace(LOWEST, HIGHEST, POINTS) / (loop.closed_loop.longest_delay or 1.0)
     values = np.linalg.eigvals(np.stack([loop.return_ratio(1j * omega) for omega in frequencies]))
@@ -83,8 +83,8 @@ def gain_margin(loci: NyquistLoci) -> Crossing | None:
         loci: the eigenvalues of the loop's return ratio along the imaginary axis.
 
     Returns:
-        The gain, dimensionless (1 is the network as it is), and the frequency of the oscillation
-        that starts there, rad/s; None if there is no such gain.
+        The gain, above 0 and dimensionless (1 is the network as it is), and the frequency of the
+        oscillation that starts there, rad/s; None if the searched frequencies have no such gain.
     """
     real = crossings(loci, np.imag, lambda value: value.real)
     return min((Crossing(1 / value.real, omega) for omega, value in real), default=None)
@@ -98,7 +98,7 @@ def delay_margin(loci: NyquistLoci) -> Crossing | None:
 
     Returns:
         The delay, s, and the frequency of the oscillation, rad/s; None if no delay makes it
-        oscillate.
+        oscillate at one of the searched frequencies.
     """
     unit = crossings(loci, lambda value: np.abs(value) - 1, np.abs)
     phases = ((np.angle(value) % (2 * np.pi), omega) for omega, value in unit)
@@ -113,8 +113,8 @@ def crossings(
     Args:
         loci: the eigenvalues of the return ratio along the imaginary axis.
         function: real, of one complex number or of an array.
-        strength: real, of an eigenvalue; crossings where it is largest are refined, none where it
-            is negligible or negative.
+        strength: real, of an eigenvalue; the 12 crossings where it is largest are refined, and
+            those where it is at most 1e-9 are left out.
 
     Returns:
         Pairs of a frequency, rad/s, and a complex eigenvalue; at most 12, the strongest first.

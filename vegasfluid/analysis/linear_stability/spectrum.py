@@ -80,7 +80,8 @@ def interpolation_weights(theta: float, intervals: int) -> np.ndarray:
 def quadrature_weights(theta: float, intervals: int) -> np.ndarray:
     """Weights by which values on the Chebyshev nodes give the integral from theta to 0.
 
-    `theta` is from -1 to 0: a past time in units of the longest delay; (intervals + 1,).
+    Time is in units of the longest delay, and `theta` is a past time from -1 to 0. The result has
+    the shape (intervals + 1,).
     """
     points, weights = np.polynomial.legendre.leggauss(intervals + 1)
     values = np.stack([interpolation_weights(theta * (1 - x) / 2, intervals) for x in points])
@@ -98,8 +99,8 @@ def generator(system: DelaySystem, intervals: int = INTERVALS) -> np.ndarray:
         intervals: number of intervals between Chebyshev nodes.
 
     Returns:
-        The matrix over the states and the outputs at each node but now; (n + m intervals, n + m
-        intervals).
+        The matrix; (n + m intervals, n + m intervals). Its rows and columns are the states, then
+        the outputs at each node except the present time. Without outputs it is the state matrix.
     """
     n, m = system.state_matrix.shape[0], system.output_matrix.shape[0]
     longest = system.longest_delay
@@ -130,7 +131,7 @@ def generator(system: DelaySystem, intervals: int = INTERVALS) -> np.ndarray:
 def newton_polish(system: DelaySystem, guess: complex) -> complex:
     """The root of the characteristic function near a guess, complex, 1/s, by Newton's method.
 
-    If the iteration fails or does not end, its last value.
+    The result is the last iterate, even if 30 steps do not converge or a step cannot be computed.
     """
     s = guess
     for _ in range(NEWTON_STEPS):
@@ -154,12 +155,13 @@ def rightmost_roots(system: DelaySystem, most: int = 8, intervals: int = INTERVA
 
     Args:
         system: the delay system.
-        most: how many eigenvalues of the generator are polished by Newton's method.
+        most: how many eigenvalues of the generator are polished by Newton's method, the rightmost.
         intervals: number of intervals between Chebyshev nodes.
 
     Returns:
-        Distinct complex roots, the rightmost first; of a conjugate pair both. The system is stable
-        if all real parts are negative.
+        At most `most` distinct complex roots, the rightmost first. Both roots of a conjugate pair
+        are included, unless `most` excludes one. The system is stable if all real parts are
+        negative.
     """
     estimates = np.linalg.eigvals(generator(system, intervals))
     roots: list[complex] = []

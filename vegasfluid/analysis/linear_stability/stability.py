@@ -56,7 +56,10 @@ class Stability:
 
     @property
     def text(self) -> str:
-        """One sentence: stable or not, rightmost root (1/s), margins (a factor, ms), period (s)."""
+        """One sentence: stable or not, rightmost root (1/s), margins (a factor, ms), period (s).
+
+        Margins and period that do not exist are left out.
+        """
         root = self.rightmost_root
         words = [f"rightmost root {root.real:.3g} {root.imag:+.3g}i /s"]
         if self.gain_margin is not None:
@@ -73,8 +76,9 @@ def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) ->
     """Linear stability of a network's equilibrium, with gain and delay margin.
 
     Args:
-        network: the network, or its equilibrium with the options it was found with.
-        options: switches of the fluid model (`FluidOptions`).
+        network: the network, or an equilibrium of it.
+        options: switches of the fluid model (`FluidOptions`); not used with an equilibrium, which
+            has its own.
 
     Returns:
         Whether the equilibrium is stable, its rightmost roots (1/s), the gain margin (a factor),
@@ -122,7 +126,7 @@ def critical_value(
         options: switches of the fluid model (`FluidOptions`).
 
     Returns:
-        The value, in the unit of the parameter, with nine digits.
+        The value, in the unit of the parameter, to a relative accuracy of 1e-9.
 
     Raises:
         InvalidInput: if the network is stable at both values, or at neither.

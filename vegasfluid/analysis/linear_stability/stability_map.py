@@ -60,9 +60,10 @@ class StabilityMap(NamedTuple):
         first: values of the first parameter; (rows,).
         second: values of the second parameter; (columns,).
         rightmost: real part of the rightmost root, 1/s, negative where the network is stable; NaN
-            without an equilibrium, or where the equations have no Jacobian (a continuum of
+            where no equilibrium was found, or where the equations have no Jacobian (a continuum of
             equilibria, a full buffer); (rows, columns).
-        queue: queue of the first link at equilibrium, packets; (rows, columns).
+        queue: queue of the first link at equilibrium, packets; NaN where no equilibrium was found;
+            (rows, columns).
     """
 
     first: np.ndarray
@@ -76,8 +77,9 @@ class FollowedPoints(NamedTuple):
 
     Args:
         flat: the unknowns as a flat vector; (points, n).
-        valid: whether they are an equilibrium: rates are zero, or push beyond a limit; (points,).
-        jacobians: Jacobians of the rates of change there.
+        valid: whether the unknowns are an equilibrium: each rate of change is almost zero, or
+            pushes its unknown beyond a limit; (points,).
+        jacobians: Jacobians of the rates of change at the unknowns.
     """
 
     flat: Any
@@ -100,10 +102,10 @@ def follow(
     """Equilibria and Jacobians at points of a grid, by Newton's method from solutions near them.
 
     Args:
-        network_of: the network with two parameters.
-        structure: of the equations; traced base RTTs could not be compared to find it.
-        options: switches of the fluid model.
-        values: of the two parameters, each (points,).
+        network_of: makes the network with two parameters.
+        structure: structure of the fluid model at all points; traced numbers do not determine it.
+        options: switches of the fluid model (`FluidOptions`).
+        values: values of the two parameters, each (points,).
         near: solutions whose `unknowns` are flat vectors; each array (points, n).
 
     Returns:
@@ -168,8 +170,12 @@ class Target(NamedTuple):
 class EquilibriumGrid:
     """Equilibria and Jacobians at the points of a grid, which are numbered row by row.
 
+    Results are stored by point: unknowns as a flat vector in `flat`, the point solved from scratch
+    that they were followed from in `seed`, and Jacobians in `jacobians`. `unsolved` has the points
+    at which a search from scratch failed.
+
     Args:
-        network_of: the network with two parameters.
+        network_of: makes the network with two parameters.
         first: values of the first parameter; (rows,).
         second: values of the second parameter; (columns,).
         options: switches of the fluid model (`FluidOptions`).
@@ -203,8 +209,8 @@ class EquilibriumGrid:
     def solve(self, point: int) -> None:
         """Solve for the equilibrium at a grid point (index) from scratch, and store it.
 
-        Unknowns go to `flat`, Jacobians to `jacobians`; without an equilibrium the point goes to
-        `unsolved`.
+        Unknowns are stored in `flat`, Jacobians in `jacobians` (none for a continuum of equilibria
+        or a full buffer). If no equilibrium is found, the point is added to `unsolved`.
         """
         model = self.model_at(point)
         try:
@@ -257,9 +263,10 @@ class EquilibriumGrid:
                 frontier = self.spread(frontier)
 
     def spread(self, frontier: list[int]) -> list[int]:
-        """Follow equilibria from some grid points (indices) to unsolved neighbours; store them.
+        """Follow equilibria from some grid points (indices) to neighbours without one; store them.
 
-        Returns the indices of the points reached.
+        Each step from a point to a neighbour is tried once. Returns the indices of the points
+        reached.
         """
         targets: dict[int, Target] = {}
         for point in frontier:
@@ -311,10 +318,12 @@ def stability_map(
 
     Returns:
         Real part of the rightmost root, 1/s, and the first link's queue at equilibrium, packets;
-        both (rows, columns).
+        both (rows, columns). Both are NaN where no equilibrium is found. The root is also NaN for a
+        continuum of equilibria and a full buffer.
 
     Raises:
-        InvalidInput: for values that the network does not allow, or no values.
+        InvalidInput: for values that the network does not allow, or an empty `first` or `second`.
+        Unsupported: for networks without an equilibrium, such as those with finite transfers.
 
     >>> import numpy as np
     >>> from vegasfluid import Flows, Link, Network, Red, Reno

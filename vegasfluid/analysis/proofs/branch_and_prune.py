@@ -52,7 +52,7 @@ class IsolatedZeros(NamedTuple):
         zeros: the zeros that are proven, all different.
         boxes: number of boxes that were examined.
         undecided: number of boxes that may contain further zeros.
-        share: fraction of the volume of the whole box that these have.
+        share: volume of the undecided boxes divided by that of the whole box, 0 to 1.
     """
 
     zeros: tuple[Zero, ...]
@@ -78,7 +78,8 @@ def isolate_zeros(
         budget: largest number of boxes to examine.
 
     Returns:
-        The proven zeros, and how many boxes are undecided; none if `complete`.
+        The proven zeros, the known ones in the box among them, the number of boxes examined, and
+        how many boxes remain undecided with their share of the volume.
 
     >>> from flint import arb_mat
     >>> class Line:
@@ -194,7 +195,8 @@ class BranchAndPrune:
         """Add a zero to the list if it is new and in the domain; return whether it was added.
 
         Args:
-            zero: a proven zero; None adds nothing.
+            zero: a proven zero; it is new if its enclosure does not touch the isolating box of any
+                zero in the list. None adds nothing.
         """
         if zero is None or not inside(zero.enclosure, self.domain):
             return False

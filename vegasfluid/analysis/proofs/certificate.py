@@ -27,9 +27,11 @@ __all__ = ["Certificate", "proven_intervals"]
 def proven_intervals(proof: Proof) -> dict[Key, arb]:
     """The intervals that a proof encloses, by the keys that lead to each claim in the document.
 
-    The last key ends in the unit. There are alpha, alpha at the ratio times e^-epsilon and
-    e^epsilon, d alpha / d ln(ratio), queue, drop probability, the fraction of tuned flows that
-    recovers from a loss, and each class's window, round-trip time and rate per flow.
+    The last key ends in the unit. `alpha_packets` is at the wanted ratio, `alpha_below_packets` and
+    `alpha_above_packets` at e^-epsilon and e^epsilon times it; `alpha_packets_per_log_ratio` is
+    d alpha / d ln(ratio). `queue_packets`, `drop_prob` and `recovering_fraction` (of tuned flows
+    whose windows grow back after a loss) follow. `cwnd_packets`, `rtt_s` and `rate_packets_per_s`
+    of a flow of each class are below `classes` and the name of the class.
     """
     equilibrium = proof.equilibrium
     intervals: dict[Key, arb] = {
@@ -54,9 +56,10 @@ class Certificate:
 
     Args:
         problem: the parameters.
-        box: queues among which there is exactly one equilibrium with the ratio, packets.
-        claims: the claims about that equilibrium and about alpha.
-        software: the program that wrote it.
+        box: range of queues in which exactly one equilibrium has the ratio, packets.
+        claims: the claims about that equilibrium and about alpha, by the keys that lead to them in
+            the document, which end in units.
+        software: name and version of the program that wrote the certificate.
     """
 
     problem: FairAlphaProblem

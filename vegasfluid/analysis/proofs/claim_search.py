@@ -46,7 +46,7 @@ FIRST_RADIUS = 2.0**-40
 """Radius of the first interval of Newton's method, relative to the queue above min_thresh."""
 SEARCH_PARTS = 24
 """Parts into which the queues between the two ratios e^-epsilon and e^epsilon times the wanted one
-are divided: fewer than the checker's 64, so that its enclosures lie within these."""
+are divided: fewer than the checker's 64, so that the checker's enclosures lie in the claims."""
 RATIO_MARGIN = 1e-9
 """Relative distance to the largest ratio below which a ratio counts as out of reach."""
 SLOPE_MARGIN = 1e-3
@@ -61,7 +61,7 @@ def certify_alpha(
     epsilon: float = DEFAULT_EPSILON,
     loss_process: str = DEFAULT_LOSS_PROCESS,
 ) -> Certificate:
-    """Certify the alpha at which a Vegas flow sends `ratio` times what the others send.
+    """Certify the alpha at which a Vegas flow sends `ratio` times what a competing flow sends.
 
     The certificate claims an enclosure of that alpha to some twenty digits, that no other alpha
     gives this ratio, and how far alpha may be off for the logarithm of the ratio to be off by
@@ -69,7 +69,8 @@ def certify_alpha(
     proven by `verify` when it is returned.
 
     Args:
-        network: one link with RED; see `supported_networks` for what is not covered.
+        network: one link with RED (not adaptive), the Vegas class (dialect brakmo, ns2 or linux),
+            and classes of Reno, NewReno or CUBIC; all flows always have data to send.
         tuned: the name of the Vegas class; its alpha, beta and gamma are ignored.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
         epsilon: the unfairness `abs(ln(achieved ratio / ratio))` to bound alpha by, above 0 to 1.
@@ -105,7 +106,7 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
     """Enclose alpha at the wanted ratio and at e^-epsilon and e^epsilon times it, with the slope.
 
     Queues are enclosed by the interval Newton method; the slope d alpha / d ln(ratio), packets, is
-    widened a little. The result contains the equilibrium of the wanted ratio, too.
+    widened by 0.1 %. The result contains the equilibrium of the wanted ratio, too.
 
     Args:
         equations: of the problem, at the current precision.
@@ -142,12 +143,12 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
 
 
 def bisect_last(condition: Callable[[arb], bool], low: arb, high: arb) -> arb:
-    """The approximate point up to which a condition holds, by bisection; its sides are not proven.
+    """The approximate point up to which a condition holds, by bisection; nothing is proven of it.
 
     Args:
-        condition: holds below the point and not above it.
-        low: a point below.
-        high: a point above.
+        condition: whether a point satisfies it; true below the result, false above.
+        low: a point that satisfies the condition.
+        high: a point that does not.
     """
     for _ in range(BISECTIONS):
         middle = ((low + high) / 2).mid()
@@ -160,10 +161,10 @@ def queue_of_ratio(equations: SingleLinkEquations, ratio: arb) -> arb:
 
     Args:
         equations: at the current precision.
-        ratio: rate of a tuned flow over the mean rate of the others.
+        ratio: rate of a tuned flow over the mean rate of the competitors' flows.
 
     Raises:
-        SolveFailed: where no step maps an interval into itself, so that no queue is proven.
+        SolveFailed: where no step maps an interval into its interior, so that no queue is proven.
     """
     guess = bisect_last(
         lambda queue: bool(equations.excess(queue, ratio) > 0),

@@ -20,7 +20,7 @@ from vegasfluid.analysis.proofs.krawczyk import Box, Smooth
 __all__ = ["Contracted", "Contractor", "Monotone", "split_point"]
 
 SMALLEST_WIDTH = 1e-12
-"""Width up to which a side is not bisected, relative to 1 + |its lower end|: near rounding."""
+"""Width up to which a side is not bisected, relative to 1 + abs(its lower end): near rounding."""
 WIDTH_WEIGHT = 0.1
 """Weight of a side's relative width in the choice of the side to bisect, against the change of the
 functions: breaks ties in favour of wide sides."""
@@ -113,7 +113,7 @@ class Contractor:
 
     @property
     def variation(self) -> float:
-        """The largest gap between upper and lower bound of a function in the box, by its scale."""
+        """The largest gap between a function's bounds in the box, divided by its `scale`."""
         rows = zip(self.upper, self.lower, self.system.scale, strict=True)
         return max(float(upper - lower) / scale for upper, lower, scale in rows)
 
@@ -146,9 +146,9 @@ class Contractor:
         return gain + WIDTH_WEIGHT * (self.high[side] - self.low[side]) / (top - bottom)
 
     def squashed(self, value: arb) -> float:
-        """A function value v mapped to v / (s + |v|), with s the largest scale: between -1 and 1.
+        """The value v of a function as v / (s + abs(v)), between -1 and 1; s is the largest scale.
 
-        So changes of sign count most in the choice of a side.
+        In sums of such values, changes of sign count most.
         """
         relative = float(value) / max(self.system.scale)
         return relative / (1 + abs(relative))

@@ -32,7 +32,7 @@ Key = tuple[str, ...]
 
 
 def is_decimal(text: object) -> bool:
-    """Whether a value is text with a decimal number in the form of certificates.
+    """Whether a value is text with a decimal number, such as -1.5E-7, of at most 120 characters.
 
     >>> is_decimal("134.2629"), is_decimal("nan"), is_decimal("1E999999999")
     (True, False, False)
@@ -139,5 +139,6 @@ class Enclosure:
         return low <= inner[0] and inner[1] <= high
 
     def __float__(self) -> float:
+        """The middle between the two ends, rounded to a double."""
         low, high = self.bounds
         return float((low + high) / 2)

@@ -114,7 +114,7 @@ def enclose_root(decreasing: Callable[[arb], arb], low: arb, high: arb) -> arb:
         high: a point above the root.
 
     Returns:
-        An interval that contains the root, as narrow as the signs can be proven.
+        An interval that contains the root. It is as narrow as signs at its ends can be proven.
 
     >>> enclose_root(lambda x: 9 - 4 * x * x, arb(0), arb(4)).contains(arb(1.5))
     True
@@ -134,9 +134,9 @@ def enclose_root(decreasing: Callable[[arb], arb], low: arb, high: arb) -> arb:
 
 
 def approach(target: arb, start: arb, condition: Callable[[arb], bool]) -> arb:
-    """The point closest to `target` that is still proven to satisfy a condition.
+    """A point near `target` that is proven to satisfy a condition.
 
-    It is found from `start` by halving the distance until a point fails.
+    It moves from `start` to `target` by half of the distance in each step, until a step would fail.
 
     Args:
         target: the point to approach.

@@ -98,16 +98,18 @@ def disjoint(box: Box, other: Box) -> bool:
 
 
 def zero_near(system: Smooth, guess: Sequence[float]) -> Zero | None:
-    """The zero to which Newton's method converges, if one is proven, with a box of no other zero.
+    """The zero to which Newton's method converges, if it is proven, and a box without other zeros.
 
-    The isolating box is as large as can be proven by halving a first one.
+    The isolating box is the largest of a series of boxes, each half as wide as the one before, for
+    which the proof succeeds.
 
     Args:
         system: the functions.
-        guess: the starting point.
+        guess: the starting point, one value for each variable.
 
     Returns:
-        The zero; None where none is proven.
+        The zero; None where none is proven: Newton's method diverges, the matrix of slopes is
+        singular, or the proof fails for all of 40 boxes.
     """
     with ctx.workprec(PRECISION_BITS):
         try:
@@ -153,7 +155,8 @@ def first_radii(system: Smooth, middle: list[arb]) -> list[float]:
         middle: the point of linearisation.
 
     Returns:
-        An upper bound of each variable's move, in its unit: |inverse slopes| times the scales.
+        An upper bound of each variable's move, in its unit: absolute values of the inverse matrix
+        of slopes, times the scales.
     """
     inverse = system.slopes(middle).mid().inv()
     size = range(len(middle))

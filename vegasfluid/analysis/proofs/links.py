@@ -143,7 +143,7 @@ class RedLink(LosslessLink):
         capacity: capacity, packets/s.
         buffer: buffer, packets.
         red: parameters of RED.
-        hard_drop: whether RED that marks drops every packet above its curve.
+        hard_drop: whether RED that marks packets drops all of them where its curve has reached 1.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class RedLink(LosslessLink):
     def early(self, queue: Interval) -> Interval:
         """The fraction of arriving packets (0 to 1) that RED drops or marks at a constant queue.
 
-        Over a wide interval around `max_thresh` the curve's enclosure is wider than 0 to 1.
+        The curve is clipped to 0 to 1, as its enclosure over a wide interval may exceed this range.
 
         Args:
             queue: packets.
@@ -183,14 +183,14 @@ class RedLink(LosslessLink):
         return minimum(fraction, ONE) if self.red.gap == NO_WAIT else fraction
 
     def forced(self, queue: Interval, early: Interval) -> Interval:
-        """The fraction of arriving packets that RED drops, of flows whose packets may be marked.
+        """The fraction (0 to 1) of ECN-capable packets that RED drops at a constant queue.
 
-        It is all that RED drops or marks if it does not mark; 0 if it does, but for hard drops
-        above its curve.
+        If RED does not mark packets, it is `early`. If it does, it is 0; with `hard_drop` it rises
+        to 1 over one packet from where the curve ends: `max_thresh`, or twice that if `gentle`.
 
         Args:
             queue: packets.
-            early: the fraction of arriving packets that it drops or marks.
+            early: the fraction of arriving packets that RED drops or marks.
         """
         if not self.red.marks:
             return early

@@ -131,11 +131,11 @@ class MonotoneNetwork:
 
         Args:
             queues: queue of each link, packets.
-            lost: probability that each link drops or marks a packet.
+            lost: probability that a packet is dropped or marked, of each link.
 
         Returns:
-            Of each link: queue (packets) plus fraction of arrivals that overflow; without a queue,
-            minus the spare capacity (packets/s).
+            The occupancy of each link: queue (packets) plus fraction of arrivals that overflow;
+            without a queue, minus the spare capacity (packets/s).
         """
         known = zip(self.links, queues, lost, strict=True)
         filled = [link.occupancy(float(queue), float(prob)) for link, queue, prob in known]
@@ -174,7 +174,8 @@ class MonotoneNetwork:
         """Traffic + spare capacity - capacity of each link, packets/s, without slopes; (links,).
 
         Args:
-            occupancies: of each link.
+            occupancies: of each link: queue (packets) plus fraction of arrivals that overflow; if
+                negative, minus the spare capacity (packets/s).
             rate: the rate (packets/s) of a flow for its loss probability and round-trip time (s).
         """
         return [value_of(excess) for excess in self.excess(self.link_states(occupancies), rate)]

@@ -61,9 +61,9 @@ class RedProfile(Value):
     max_drop: Annotated[Probability, Positive]
     """Drop probability at `max_thresh`, before drops are spaced."""
     gentle: bool
-    """Whether the probability rises on to 1 at twice `max_thresh`."""
+    """Whether the probability rises on to 1 at twice `max_thresh`, not to 1 at `max_thresh`."""
     wait: bool
-    """Whether drops are spaced evenly (ns-2)."""
+    """Whether drops are at least 1 / (drop curve's probability) packets apart (ns-2's `wait`)."""
     marks: bool
     """Whether packets of ECN-capable flows are marked instead of dropped."""
     implementation: str = "ns2"
@@ -101,7 +101,7 @@ class VegasFlows(FlowGroup):
     dialect: str
     """The implementation of Vegas: brakmo, ns2 or linux."""
     softness: Annotated[Packets, Positive]
-    """The `softness` of the fluid model of Vegas."""
+    """Width of the fluid model's smooth thresholds of the backlog (`softness` of `Vegas`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,7 +115,7 @@ class LossBasedFlows(FlowGroup):
     """Identical Reno or NewReno flows."""
 
     law: str
-    """Name of the congestion control in model files."""
+    """Name of the congestion control in model files: reno or newreno; cubic for `CubicFlows`."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class CubicFlows(LossBasedFlows):
     friendly: bool
     """Whether the Reno-friendly region is on."""
     implementation: str
-    """Whose CUBIC it is, as in model files: it determines the Reno-friendly region."""
+    """Whose CUBIC it is: rfc9438, rfc8312, linux, ns2 or ns3; decides its Reno-friendly region."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,6 +142,8 @@ class CubicFlows(LossBasedFlows):
 class FairAlphaProblem(Value):
     """For which alpha does a tuned flow send `ratio` times the mean rate of the competing flows?
 
+    These are the parameters on which the answer depends.
+
     Args:
         capacity: capacity of the link, packets/s.
         buffer: buffer of the link, packets.
@@ -149,7 +151,7 @@ class FairAlphaProblem(Value):
         tuned_name: name of the tuned class.
         tuned: the tuned class.
         competitors: the other classes by name.
-        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
+        loss_process: how losses arrive: meanfield, periodic or iid.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
         epsilon: the unfairness `abs(ln(achieved ratio / ratio))` that the certificate bounds
             alpha by.

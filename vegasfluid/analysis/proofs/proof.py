@@ -90,7 +90,8 @@ MAX_PIECES = 2000
 CHECK_PARTS = 64
 """Parts into which the queues from q- to q+ are divided; more than the prover's 24."""
 MOST_LOSSES_PER_RTT = 2.0
-"""Losses of a flow per round trip: the fluid's equations count no more."""
+"""Losses of a flow per round trip up to which a certificate holds: no more than the fluid's
+equations count (5, or 2 in the shortest delay of the network)."""
 
 
 class NotProven(VegasfluidError):
@@ -106,7 +107,7 @@ class Proof(NamedTuple):
         alpha: the alpha that gives it, packets.
         below: alpha at the ratio times e^-epsilon, packets.
         above: alpha at the ratio times e^epsilon, packets.
-        slope: d alpha / d ln ratio anywhere between these, packets.
+        slope: all values of d alpha / d ln(ratio) between `below` and `above`, packets.
     """
 
     box: tuple[arb, arb]
@@ -124,8 +125,9 @@ def prove(problem: FairAlphaProblem) -> Proof:
         problem: the parameters.
 
     Returns:
-        Enclosures of the equilibrium, of alpha at the wanted ratio and at e^-epsilon and e^epsilon
-        times it (packets), and of d alpha / d ln(ratio).
+        The range of queues in which the equilibrium is unique (packets). Enclosures of the
+        equilibrium, of alpha at the wanted ratio and at e^-epsilon and e^epsilon times it
+        (packets), and of d alpha / d ln(ratio) (packets).
 
     Raises:
         NotProven: where anything could not be proven.
@@ -204,10 +206,10 @@ def rates_fall(equations: SingleLinkEquations, above: arb) -> bool:
 
 
 def rate_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[tuple[arb, arb]]:
-    """Yield, for each branch of each competitor's rate, minus its elasticities.
+    """Yield, for each branch of each competitor's rate, the negatives of two elasticities.
 
-    They are that by the drop probability, and that by the queue above min_thresh through the
-    round-trip time; pure numbers.
+    The first is the elasticity by the drop probability. The second is the elasticity by the queue
+    above min_thresh, at a constant drop probability (through the round-trip time). Pure numbers.
 
     Args:
         equations: at the current precision.
@@ -241,14 +243,13 @@ def loss_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[ar
 def enclose_queue(equations: SingleLinkEquations, ratio: arb) -> arb:
     """Enclose the equilibrium queue for a ratio of rates by bisection.
 
-    Each step needs a sign that interval arithmetic proves.
-
-    Rates must have been proven to fall as the queue rises (`require_falling_rates`).
+    Each step needs a sign that interval arithmetic proves. Rates must have been proven to fall as
+    the queue rises (`require_falling_rates`).
 
     Args:
         equations: at the current precision.
-        ratio: rate of a tuned flow over the mean rate of the others, an interval; the result
-            contains the queues of all ratios in it.
+        ratio: rate of a tuned flow over the mean rate of the competitors' flows, an interval; the
+            result contains the queues of all ratios in it.
 
     Returns:
         The queue, packets.
@@ -268,8 +269,8 @@ def enclose_queue(equations: SingleLinkEquations, ratio: arb) -> arb:
 def enclose_alpha_slope(equations: SingleLinkEquations, first: arb, last: arb, parts: int) -> arb:
     """Enclose d alpha / d ln(ratio), packets, over a range of queues, and prove it positive.
 
-    For each queue length, alpha and the goodput ratio (a Vegas flow to another flow) are those of
-    the equilibrium with this queue.
+    A queue determines an equilibrium, and so alpha and the ratio: rate of a tuned flow over the
+    mean rate of the competitors' flows.
 
     Args:
         equations: at the current precision.

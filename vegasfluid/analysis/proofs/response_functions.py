@@ -66,7 +66,7 @@ class ResponseFunction(NamedTuple):
     """The equilibrium window of a loss-based flow: the largest of some power laws, with a limit.
 
     Args:
-        regions: power laws of which the largest counts.
+        regions: power laws, of which the one with the largest window counts.
         at_most: a power law that limits the window; None: no limit.
     """
 
@@ -99,7 +99,8 @@ def exact_decimal(constant: float) -> arb:
 def loss_factor(process: str, cut: fmpq) -> fmpq:
     """The factor phi on the loss rate of additive increase that corrects for the loss process.
 
-    It is an exact fraction, 1 for meanfield.
+    It is an exact fraction: 1 for meanfield, 2 / (2 - cut) for periodic, and for iid this times
+    1 - cut / 4.
 
     Args:
         process: how losses arrive: meanfield, periodic or iid.

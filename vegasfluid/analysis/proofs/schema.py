@@ -110,11 +110,7 @@ def decimal_text(value: Any) -> str:
 
 
 def constant(expected: str | int) -> BeforeValidator:
-    """A pydantic validator that accepts one value and raises an error for any other.
-
-    Args:
-        expected: the value.
-    """
+    """A pydantic validator that accepts the value `expected` and raises an error for any other."""
 
     def check(value: Any) -> Any:
         if value != expected or isinstance(value, bool):
@@ -127,7 +123,9 @@ def constant(expected: str | int) -> BeforeValidator:
 Double = Annotated[float, BeforeValidator(exact_double)]
 """A JSON number that a double represents exactly."""
 Decimal = Annotated[str, BeforeValidator(decimal_text)]
+"""A decimal number in text, which need not be a double."""
 Text = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_TEXT)]
+"""A text of 1 to `LONGEST_TEXT` characters."""
 
 
 class Record(BaseModel):
@@ -361,8 +359,8 @@ def with_keys(record: type[Record], value: object) -> dict[str, Any]:
 
     Args:
         record: the pydantic model; its aliases are the keys, with units.
-        value: such as a `RedProfile`; attributes that the model lacks are left out, and those
-            that have its default.
+        value: such as a `RedProfile`; fields that it lacks are left out, and those in which it has
+            the model's default.
     """
     return {
         field.alias or name: getattr(value, name)

@@ -161,7 +161,7 @@ class LossBasedSender(Sender):
         return value_of(self.limited_rate(lost, rtt))
 
     def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
-        """A flow's equilibrium rate, packets/s, with derivatives by loss probability and RTT, s."""
+        """A flow's rate in equilibrium, packets/s, and derivatives by loss probability and RTT."""
         by_lost = slope_of(self.limited_rate(variable(lost), rtt))
         by_rtt = slope_of(self.limited_rate(lost, variable(rtt)))
         return RateSlopes(self.rate(lost, rtt), by_lost, by_rtt)
@@ -204,6 +204,7 @@ class VegasBalance:
     def loss_per_rtt(self, window: Interval, lost: Interval) -> Interval:
         """Packets that losses take from a window W per round trip: phi b p W^2.
 
+        A loss takes the fraction b of a window; phi corrects for the loss process (`loss_factor`).
         In equilibrium this is the fraction of flows whose windows grow back after a loss.
 
         Args:
@@ -219,7 +220,8 @@ class VegasBalance:
 
         Args:
             backlog: mean backlog of the flows, packets.
-            growth: mean growth of their windows, packets per round trip; below 1.
+            growth: mean growth of their windows, packets per round trip; below 1, else the result
+                is not finite.
         """
         return backlog - self.width(backlog) * (1 - growth).log()
 
@@ -268,8 +270,8 @@ class VegasSender(Sender):
     def threshold_residual(self, window: Interval, lost: Interval, rtt: Interval) -> Interval:
         """The growth threshold with which a window is in equilibrium minus the flow's own, packets.
 
-        Zero in equilibrium, like `net_growth`, but without its kink where the backlog is alpha.
-        Window in packets, round-trip time in s.
+        Zero in equilibrium, as is `net_growth`, which has a kink where the backlog is alpha; this
+        function has none. The window is in packets, the round-trip time in s.
         """
         backlog, shrink = self.backlog_and_shrink(window, rtt)
         growth = self.balance.loss_per_rtt(window, lost) + shrink
@@ -296,7 +298,7 @@ class VegasSender(Sender):
         return value_of(self.limited(self.window(lost, rtt), rtt))
 
     def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
-        """A flow's equilibrium rate, packets/s, with derivatives by loss probability and RTT, s."""
+        """A flow's rate in equilibrium, packets/s, and derivatives by loss probability and RTT."""
         window = self.window(lost, rtt)
         by_lost, by_rtt = self.window_slopes(window, lost, rtt)
         rates = (
@@ -373,7 +375,7 @@ class VegasSender(Sender):
             below: the condition on net growth that holds for windows below the root.
 
         Returns:
-            The root; 2 if the condition does not hold there, `max_window` if it still holds there.
+            The root; 2 if the condition fails for a window of 2, `max_window` if it holds for that.
         """
 
         def growth(window: float) -> float:

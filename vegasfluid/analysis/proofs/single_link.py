@@ -47,12 +47,12 @@ class LinkEquilibrium(NamedTuple):
     Args:
         queue: packets.
         prob: probability that a packet is dropped or marked.
-        rtts: round-trip time of each class, s.
+        rtts: round-trip time of each class by its name, s.
         windows: window of a flow of each class, packets.
         rates: rate of a flow of each class, packets/s.
-        ratio: rate of a tuned flow over the mean rate of the others.
+        ratio: rate of a tuned flow over the mean rate of the competitors' flows.
         backlog: backlog that a tuned flow estimates, packets.
-        recovering: f, the fraction of the tuned flows that recovers from a loss.
+        recovering: fraction of the tuned flows whose windows grow back after a loss.
     """
 
     queue: Interval
@@ -91,9 +91,10 @@ class SingleLinkEquations:
 
     @property
     def largest_queue(self) -> arb:
-        """The largest queue of the equations, packets: up to it RED's curve is smooth.
+        """The largest queue at which the equations hold, packets.
 
-        There the curve ends, every packet is dropped, or the queue is one packet below the buffer.
+        It is the smallest of three: where RED's curve ends, where RED starts to drop every packet,
+        and one packet below the buffer.
         """
         red, link = self.problem.red, self.link
         top = minimum(link.max_thresh * (2 if self.gentle_region else 1), link.overflow_start)
@@ -134,10 +135,10 @@ class SingleLinkEquations:
         return total / self.competitor_count
 
     def equilibrium(self, queue: Interval) -> LinkEquilibrium:
-        """The equilibrium at a given queue, in which the tuned flows use the capacity others leave.
+        """The equilibrium at a given queue, with the tuned flows using the capacity others leave.
 
-        It has the round-trip time, window and rate of each class, the ratio of rates, and the tuned
-        flows' backlog.
+        It has the drop probability, the round-trip time, window and rate of each class, the ratio
+        of rates, and the tuned flows' backlog and recovering fraction.
 
         Args:
             queue: above `min_thresh` and up to `largest_queue`, packets; with a slope if it is a
@@ -165,17 +166,19 @@ class SingleLinkEquations:
     def alpha(self, equilibrium: LinkEquilibrium) -> Interval:
         """The parameter alpha with which the tuned class has a given equilibrium, packets.
 
-        It is not finite where all flows of the class may be recovering from a loss.
+        It is not finite where the enclosure of the fraction `recovering` reaches 1.
         """
         threshold = self.vegas.growth_threshold(equilibrium.backlog, equilibrium.recovering)
         return threshold - self.alpha_offset
 
     def excess(self, queue: Interval, ratio: arb) -> Interval:
-        """Admitted traffic minus capacity, packets/s, at a queue if a tuned flow has a given ratio.
+        """Admitted traffic minus capacity, packets/s, at a queue and a ratio of rates.
+
+        It is 0 in equilibrium.
 
         Args:
             queue: packets.
-            ratio: rate of a tuned flow over the mean rate of the others.
+            ratio: rate of a tuned flow over the mean rate of the competitors' flows.
         """
         prob = self.link.early(queue)
         rates = {

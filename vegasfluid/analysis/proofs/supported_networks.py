@@ -30,14 +30,14 @@ from vegasfluid.network import Flows, Link, Network
 __all__ = ["DEFAULT_EPSILON", "DEFAULT_LOSS_PROCESS", "fair_alpha_problem", "monotone_network"]
 
 DEFAULT_EPSILON = 0.01
-"""Unfairness |ln(achieved ratio / ratio)| that a certificate bounds alpha by: 1 %."""
+"""Unfairness `abs(ln(achieved ratio / ratio))` by which a certificate bounds alpha: 1 %."""
 DEFAULT_LOSS_PROCESS = "meanfield"
 """How losses arrive: as in the fluid model of Misra, Gong and Towsley."""
 LARGEST_BETA = 0.9
 """CUBIC that keeps more of its window at a loss could have more losses a round trip in equilibrium
 than the fluid counts (`fluid.senders`: five)."""
 REQUIRED_VALUES = {"send_overhead": 0, "direction": "forward"}
-"""Fields of a flow class that the equilibrium equations do not model, with the required value."""
+"""Fields of a flow class that the equilibrium equations do not model: required value, or None."""
 PURPOSE = "to prove the number of equilibria"
 """Purpose of a required value in errors of `monotone_network`."""
 
@@ -56,7 +56,7 @@ def fair_alpha_problem(
         network: one link with RED, a Vegas class, and classes of Reno, NewReno or CUBIC.
         tuned: the name of the Vegas class; its alpha, beta and gamma are ignored.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
-        epsilon: the unfairness `abs(ln(achieved ratio / ratio))` that alpha is bounded by.
+        epsilon: unfairness `abs(ln(achieved ratio / ratio))` by which a certificate bounds alpha.
         loss_process: how losses arrive: meanfield, periodic or iid.
 
     Raises:
@@ -196,11 +196,11 @@ def competing_flows(network: Network, name: str) -> LossBasedFlows:
 
 
 def require_bulk(name: str, flows: Flows, purpose: str) -> None:
-    """Raise InvalidInput unless flows always have data and delayed ACKs do not slow them down.
+    """Raise InvalidInput unless flows send bulk data forward, without overhead or delayed ACKs.
 
     Args:
         name: name of the class.
-        flows: the class, complete.
+        flows: the class, complete; delayed ACKs are allowed if its law does not count ACKs.
         purpose: end of the message, such as `for a certificate`.
     """
     delayed_ack = flows.settings.delayed_ack
@@ -216,7 +216,7 @@ def require_bulk(name: str, flows: Flows, purpose: str) -> None:
 
 
 def group_fields(flows: Flows, count: int, base_rtt: float) -> dict[str, Any]:
-    """The fields of `FlowGroup` for some flows of a class, by name.
+    """The fields of a `FlowGroup` for some flows of a class, as a dict by name of the field.
 
     `base_rtt` is in s, `max_window` in packets, `access` in packets/s (None: no limit).
 
@@ -328,7 +328,7 @@ def link_equations(name: str, link: Link, *, alike: bool) -> LosslessLink:
 
 
 def senders_of(network: Network, name: str, options: FluidOptions) -> Iterator[Sender]:
-    """Yield the equilibrium rates of a class's flows: one sender for each base RTT, with its count.
+    """Yield senders for a class, one for the flows of each base RTT: rates as functions of losses.
 
     Args:
         network: the network.
@@ -353,12 +353,14 @@ def senders_of(network: Network, name: str, options: FluidOptions) -> Iterator[S
 
 
 def require_single_marking(name: str, flows: Flows, links: tuple[Link, ...]) -> None:
-    """Raise InvalidInput for paths of several links with marks: losses could fall as a queue grows.
+    """Raise InvalidInput for ECN flows whose path has several links, one of which marks packets.
+
+    Losses could then fall as a queue grows.
 
     Args:
         name: name of the class.
         flows: the class.
-        links: its path.
+        links: the links on its path.
     """
     if flows.ecn and len(links) > 1 and any(link.aqm.marks for link in links):
         allowed = f"1 where ECN flows cross a link that marks packets, {PURPOSE}"

@@ -36,7 +36,7 @@ class Verification:
 
     @property
     def valid(self) -> bool:
-        """Whether all claims of the certificate are proven."""
+        """Whether all claims of the certificate are proven, and its statement matches them."""
         return not self.reasons
 
     @property
@@ -52,7 +52,8 @@ def verify(document: Mapping[str, Any] | Certificate) -> Verification:
         document: a certificate, or the JSON document of one.
 
     Returns:
-        Whether it is valid, and why not.
+        The certificate, whether it is `valid`, and the `reasons` if it is not: claims that do not
+        contain what is proven, a part of the proof that fails, or a different `statement`.
 
     Raises:
         InvalidInput: for a document that is no certificate.
@@ -115,7 +116,7 @@ def unproven_claims(certificate: Certificate, proof: Proof) -> list[str]:
 
 
 def matches(document: Mapping[str, Any] | Certificate, network: Network) -> None:
-    """Check that a certificate is about a given network.
+    """Raise InvalidInput unless a certificate is about a given network.
 
     Only what the proof depends on is compared; the tuned class's alpha, beta and gamma are not.
 
@@ -151,10 +152,12 @@ def matches(document: Mapping[str, Any] | Certificate, network: Network) -> None
 def require_equal(path: str, certified: Any, modelled: Any) -> None:
     """Raise InvalidInput for the first value in a certificate that differs from the model's.
 
+    A value that one of two tables lacks differs, too.
+
     Args:
-        path: the keys that lead to the values.
-        certified: the certificate's value, or a table of them.
-        modelled: the model's.
+        path: the keys that lead to the values, joined by dots.
+        certified: the certificate's value, or a table (dict) of values.
+        modelled: the model's value or table.
     """
     if isinstance(certified, dict) and isinstance(modelled, dict):
         for key in certified | modelled:

@@ -39,7 +39,7 @@ LARGEST_STEP, LARGEST_STEP_FROM = 0.02, 0.1
 LONG_DELAY = 0.25
 """Delay, s, above which each update adds `LARGEST_STEP` (Linux, and RFC 8033, section 5.6)."""
 DECAY = 1 / 64
-"""Fraction by which the probability decreases in an update after two without delay (Linux)."""
+"""Fraction of the probability that an update takes away if delay and old delay are 0 (Linux)."""
 SAFE_PROBABILITY = 0.2
 """Probability below which no packet is dropped while the delay is below half the target."""
 LEAST_WAITING = 2
@@ -50,7 +50,7 @@ second on the next one is (RFC 8033, section 5.4)."""
 
 
 def gain(prob: float) -> float:
-    """Factor of alpha and beta at the drop probability `prob`, 1/2048 to 1."""
+    """Factor of alpha and beta, from 1/2048 (probability `prob` below 1e-6) to 1 (from 0.1 on)."""
     factor = 1.0 / GAINS
     for above, growth in TUNINGS:
         if prob >= above:
@@ -74,7 +74,7 @@ def change(queue: Any, delay: float) -> float:
 
 
 def update(queue: Any, at: int) -> None:
-    """Update the drop probability and the burst allowance in a queue's record.
+    """Update the drop probability, the old delay and the burst allowance in a queue's record.
 
     Args:
         queue: record of the queue, changed in place.
@@ -93,6 +93,9 @@ def update(queue: Any, at: int) -> None:
 
 def chosen(queue: Any) -> bool:
     """Whether the arriving packet is the one to drop or mark, by the spacing of drops.
+
+    It is not while the sum of the probability since the last drop is below 0.85, then with the
+    probability, and for certain from a sum of 8.5 on.
 
     Args:
         queue: record of the queue, whose sum `count` is changed in place.

@@ -53,7 +53,7 @@ def above(value: Any, threshold: float) -> Any:
 
 
 def gain(prob: Any) -> Any:
-    """Factor of alpha and beta at the drop probability `prob`, 1/2048 to 1."""
+    """Factor of alpha and beta, from 1/2048 (probability `prob` below 1e-6) to 1 (above 0.1)."""
     factor: Any = 1 / GAINS
     for threshold, growth in TUNINGS:
         factor = factor * (1 + (growth - 1) * above(prob, threshold))
@@ -63,8 +63,9 @@ def gain(prob: Any) -> Any:
 def spaced(prob: Any) -> Any:
     """Fraction of packets dropped, 0 to 1, at the probability `prob` before drops are spaced.
 
-    The smallest number of packets with a sum of at least 0.85 is taken as half a packet more than
-    0.85/P, and as 1 where P alone reaches it.
+    Packets are dropped with the probability P = `prob` once P, added up for each packet since the
+    last drop, has reached 0.85. The number of packets for this sum is taken as 0.85/P + 1/2, and
+    as 1 where P is at least 0.85.
 
     >>> round(float(spaced(0.01)), 6), float(spaced(1.0))
     (0.00542, 1.0)
@@ -106,8 +107,9 @@ class Pie(DelayControl):
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        It follows from the probability P in `state.aqm_state` and the spacing of drops. Below half
-        the target nothing is dropped if P is below 0.2.
+        It follows from the probability P (`base_prob` in `state.aqm_state`) and the spacing of
+        drops. Where the delay, queue / capacity, is below half the target and P is below 0.2,
+        nothing is dropped.
         """
         prob = state.aqm_state.base_prob
         long = above(state.queue / state.capacity, self.target / 2)

@@ -52,8 +52,9 @@ def update_average(queue: Any, load: float, idle_packets: float) -> None:
 def adapt(queue: Any) -> None:
     """Twice a second, adapt `max_drop` of a queue's record towards an average in its target range.
 
-    The range is the middle fifth between the thresholds: `max_drop` rises by up to 0.01 for an
-    average queue above it, and falls by 10 % below it.
+    The range is the middle fifth between the thresholds. For an average queue above it, `max_drop`
+    rises by a quarter, but at most by 0.01, unless it is above 0.5. For one below the range, it
+    falls by 10 %, unless it is below 0.01.
     """
     if queue.now < queue.adapted_at + ADAPTATION_INTERVAL:
         return

@@ -26,7 +26,7 @@ def spaced(prob: float, count: float, wait: float) -> float:
     Args:
         prob: p_b, the probability by RED's curve.
         count: packets since the last drop, including this one.
-        wait: 1: drops are at least 1/p_b packets apart; 0: at most.
+        wait: 1 if drops are at least 1/p_b packets apart, 0 if they are at most 1/p_b apart.
     """
     progress = count * prob
     if wait:

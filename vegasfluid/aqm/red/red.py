@@ -78,9 +78,10 @@ class Gap(NamedTuple):
     second: int
 
     def dropped(self, prob: Any) -> Any:
-        """Fraction of packets dropped, 0 to 1, where RED's curve gives the probability `prob`.
+        """Fraction of packets dropped where RED's curve gives the probability `prob` (0 to 1).
 
-        It is 1 / gap, so 2 p_b / (first + second p_b); not limited to 1.
+        It is 1 / gap, so 2 p_b / (first + second p_b). It is not limited to 1, which `NO_WAIT`
+        exceeds for a p_b above one half.
         """
         return 2 * prob / (self.first + self.second * prob)
 
@@ -106,7 +107,9 @@ NO_WAIT = Gap(1, 0)
 
 
 def gap_of(implementation: str, wait: bool | None) -> Gap:
-    """Mean gap between two drops, by whose RED it is and ns-2's `wait` (None: yes).
+    """Mean gap between two drops, for an implementation (ns2 or linux) and its `wait`.
+
+    A `wait` of None counts as True; Linux's RED ignores it.
 
     >>> gap_of("ns2", True), gap_of("linux", None)
     (Gap(first=3, second=-1), Gap(first=1, second=1))
@@ -149,7 +152,8 @@ class Red(QueueDiscipline):
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them."""
     hard_drop: bool = False
-    """With `ecn`: drop packets where drops are certain (ns-2) instead of marking them (Linux)."""
+    """With `ecn`: where drops are certain, drop ECN-capable packets, as ns-2 does, instead of
+    marking them, as Linux does."""
     adaptive: bool = False
     """Adapt `max_drop` so that the average stays midway between the thresholds."""
     in_bytes: bool | None = None
@@ -224,7 +228,7 @@ class Red(QueueDiscipline):
 
     @property
     def gap(self) -> Gap:
-        """Mean gap between two drops, which depends on how the implementation spaces them."""
+        """Mean gap between two drops, as a function of p_b, with the implementation's spacing."""
         return gap_of(self.chosen_implementation, self.wait)
 
     @property
@@ -237,7 +241,7 @@ class Red(QueueDiscipline):
 
     @property
     def upper_threshold(self) -> Any:
-        """Average queue above which drops are no longer random (`max_thresh`), packets."""
+        """Average queue, packets, at which RED's first slope ends: `max_thresh`."""
         return self.max_thresh
 
     @property
@@ -247,12 +251,15 @@ class Red(QueueDiscipline):
 
     @property
     def counts_bytes(self) -> bool:
-        """Whether queue and buffer are measured in bytes (`in_bytes`)."""
+        """Whether queue and buffer are measured in bytes: `in_bytes`; if None, for Linux's RED."""
         return self.is_linux if self.in_bytes is None else self.in_bytes
 
     @property
     def drops_by_size(self) -> bool:
-        """Whether a packet's drop probability is in proportion to its size: in ns-2, in bytes."""
+        """Whether a packet's drop probability is in proportion to its size.
+
+        It is only in ns-2's RED, and only if the queue is measured in bytes.
+        """
         return self.counts_bytes and not self.is_linux
 
     @property

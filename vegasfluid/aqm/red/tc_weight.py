@@ -29,7 +29,7 @@ USUAL_PACKET = 1500
 
 
 def count(conditions: Iterable[Any]) -> Any:
-    """Number of conditions that hold, a float: truth values, or traced ones."""
+    """Number of conditions that hold, as a float; each is a bool, an array or a traced value."""
     return sum(float(each) if isinstance(each, bool) else each.astype(float) for each in conditions)
 
 
@@ -52,7 +52,7 @@ def weight_log(low: Any, burst: Any) -> Any:
 
 
 def largest_log(high: Any) -> Any:
-    """Largest Wlog that the kernel accepts, at least 1.
+    """Largest Wlog that the kernel accepts, from 1 to 30.
 
     Args:
         high: upper threshold, bytes.
@@ -64,7 +64,7 @@ def largest_log(high: Any) -> Any:
 
 
 def usual_burst(low: Any, high: Any) -> Any:
-    """Burst of the manual page, (2 low + high) / 3, in whole packets, not less than `low`.
+    """Burst of the manual page, (2 low + high) / 3 rounded down, packets, not less than `low`.
 
     Args:
         low: lower threshold, packets.
