@@ -43,7 +43,12 @@ ENGINES = {
 
 
 class Variable(NamedTuple):
-    """Meaning and units of a variable of a trajectory."""
+    """Meaning and units of a variable of a trajectory, as its attributes state them.
+
+    Args:
+        meaning: what it is, in words (attribute `long_name`).
+        units: its unit, such as `packets`; `1` for a number without unit.
+    """
 
     meaning: str
     units: str
@@ -98,7 +103,7 @@ class Recording(NamedTuple):
     Args:
         network: the simulated network.
         times: sample times, s; (time,).
-        flows: arrays (time, flow) by names of CLASS_VARIABLES.
+        flows: arrays (time, flow), one value for each flow, by names of CLASS_VARIABLES.
         links: arrays (time, link) by names of LINK_VARIABLES; if packets wait in both directions,
             the queues of the other direction follow those of all links.
         error: estimated relative errors of goodput, queue and drops from the solver's steps; None
@@ -236,8 +241,8 @@ def spread(counts: Sequence[int], flows: Mapping[str, np.ndarray]) -> np.ndarray
 
     Args:
         counts: number of flows of each class.
-        flows: `cwnd` of each flow (packets), and of the density model its `cwnd_variance`
-            (packets^2), which is added; (time, flow).
+        flows: arrays (time, flow) by name: `cwnd` (packets), and with the density model
+            `cwnd_variance` (packets^2), the variance of each flow's own window, which is added.
     """
     cwnd = flows["cwnd"].astype(float)
     squares = class_means(counts, cwnd**2 + flows.get(CWND_VARIANCE, 0.0))

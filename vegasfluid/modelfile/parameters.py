@@ -51,7 +51,10 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """Key in the owner's table of the file: that of the parameter, or of its part (`law`)."""
+        """Key in the owner's table of a model file.
+
+        It is the key of the parameter (`capacity_mbps`), or of the part that has it (`law`).
+        """
         if self.part is not None:
             return self.part
         return key_of(OWNERS[self.group], self.field)
@@ -154,7 +157,11 @@ def _short(name: str) -> str:
 
 
 def parameters(network: Network) -> dict[str, Parameter]:
-    """All numeric parameters of a network by name, such as `bottleneck.buffer_packets`."""
+    """All numeric parameters of a network by name, such as `bottleneck.buffer_packets`.
+
+    Fields without a unit, with a list, or None where also no host sets them, are not included, but
+    the number of flows (`reno.count`) is.
+    """
     known: dict[str, Parameter] = {}
     for group, parts in PARTS.items():
         for owner, owner_value in getattr(network.resolved(), group).items():
@@ -178,7 +185,8 @@ def numbers_of(holder: Value, packet_bytes: int) -> list[tuple[str, str, float]]
 
     Returns:
         For each field its name, its key in a model file, and internal units per unit of the key
-        (0.001 for `_ms`).
+        (0.001 for `_ms`). Fields without a unit, or whose value in use is None or a list, are left
+        out.
     """
     numbers = []
     for field in fields(holder):

@@ -52,7 +52,7 @@ def choosing_key(kind: type) -> str | None:
 
 
 def former_key(base: type) -> str | None:
-    """Key that selected a subclass of `base` in model files until November 2026; or None.
+    """Key that selected a subclass of `base` in model files until November 2026, if not `name`.
 
     >>> former_key(QueueDiscipline)
     'law'
