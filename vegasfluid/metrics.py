@@ -232,7 +232,8 @@ def timeouts(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
         warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
-        The sum over all flows of each class; (flow_class,).
+        The sum over all flows of each class; (flow_class,). Not always whole: counters are
+        interpolated at the warm-up, and fluid models have mean numbers.
     """
     return _increase(data, "timeouts", warmup)
 
@@ -305,7 +306,7 @@ def hurst(
 
     Args:
         data: a trajectory of a run with `bin_width`.
-        method: an estimator in `vegasfluid.burstiness.METHODS`.
+        method: estimator: `rescaled_range`, `variance_time`, `wavelet` or `local_whittle`.
         link: its name; None: the only link, an error if there are several.
         warmup: bins that begin before this time (s) are left out; None: the warm-up of the run.
 

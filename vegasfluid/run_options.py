@@ -29,8 +29,9 @@ def check_times(until: float, warmup: float | None, samples: int) -> float:
         `warmup`, or its default, s.
 
     Raises:
-        InvalidInput: for an end that is not positive or above 1e6 s, fewer than 2 or more than 1e7
-            samples, a warm-up that is negative or not below the end, or no numbers.
+        InvalidInput: for an end that is not above 0 or is above 1e6 s, a number of samples that is
+            not whole or not from 2 to 1e7, a warm-up that is negative or not below the end, or a
+            value that is no number.
 
     >>> check_times(60.0, None, 401)
     15.0

@@ -191,7 +191,7 @@ def make_trajectory(
     Args:
         recording: the run; the trajectory has the class means of its flows.
         attributes: engine, seed, warm-up and other attributes of the run.
-        bins: data packets that arrived at each queue in each bin; (bin, link).
+        bins: data packets that arrived at each queue in each bin, (bin, link); None: not counted.
         bin_width: width of these bins, s; None without bins.
 
     Returns:

@@ -84,8 +84,8 @@ def _keys(dotted: str) -> Path:
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Yield the number of the first line (from 1) and the text of each statement.
 
-    A statement may go over several lines. It ends early for a text that is too large to parse
-    (`MOST_PARSED`).
+    A statement may go over several lines. Nothing more is yielded once more than `MOST_PARSED`
+    characters have been parsed.
     """
     begun, first, left = "", 0, MOST_PARSED
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):

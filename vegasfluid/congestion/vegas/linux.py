@@ -121,7 +121,7 @@ def on_flight_start(flow: Flow, now: int) -> None:
 def window_after_loss(flow: Flow, window: float) -> float:
     """Window after a loss, packets: half of the window in use (`window`).
 
-    Also forgets the packets that `flow.acked_count` has counted for Reno's growth.
+    Also resets `flow.acked_count`, which counts packets for Reno's growth.
     """
     flow.acked_count = 0
     return window / 2
