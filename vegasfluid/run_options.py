@@ -60,7 +60,8 @@ def sample_times(until: float, warmup: float | None, samples: int) -> np.ndarray
 
     Args:
         until: simulated time, s.
-        warmup: end of the warm-up, s, added unless it is one of the others; None: none.
+        warmup: end of the warm-up, s, which is added unless an evenly spaced time is equal to it
+            within 1e-9 of `until`; None: nothing is added.
         samples: number of evenly spaced times, from 0 to `until`.
 
     >>> sample_times(4.0, 1.0, 3).tolist()

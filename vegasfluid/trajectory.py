@@ -71,8 +71,8 @@ CLASS_VARIABLES = {
     "dctcp_alpha": Variable("DCTCP's estimate of the marked fraction, mean of the class", "1"),
     "vegas_diff": Variable("Vegas's latest estimate of its backlog, mean of the class", "packets"),
 }
-"""Variables over (time, flow_class). Only packet runs with a class of Vegas or DCTCP have those of
-Vegas or DCTCP, which are 0 for other classes."""
+"""Variables over (time, flow_class). Only packet runs with a class of Vegas have `vegas_...`, only
+those with a class of DCTCP `dctcp_alpha`; these variables are 0 for other classes."""
 
 LINK_VARIABLES = {
     "queue": Variable("packets waiting, without the one in transmission", "packets"),

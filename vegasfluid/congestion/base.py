@@ -281,7 +281,7 @@ class CongestionControl(Value):
         """Mean rate of change of a state: growth of the flows not in recovery, plus losses.
 
         growing * growth + loss_rate * loss_factor * (after_loss - window), where `loss_factor` is
-        that of the loss process.
+        the method's value for the process `signals.loss_process`.
 
         Args:
             window: mean state of a group of flows.

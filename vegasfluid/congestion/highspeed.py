@@ -150,8 +150,8 @@ class HighSpeed(CongestionControl):
     def loss_factor(self, process: str, window: Window) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        It is that of additive increase with the cut b(w) of the state's window; exact for periodic
-        losses (RFC 3649).
+        It is the factor of additive increase (`aimd_loss_factor`) with the cut b(w) of the state's
+        window; exact for periodic losses (RFC 3649).
         """
         return aimd_loss_factor(process, self.cut(window))
 

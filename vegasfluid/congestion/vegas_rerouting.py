@@ -222,8 +222,8 @@ class VegasRerouting(CongestionControl):
     def drift(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
         """Mean rate of change of the state of a group of flows, by growth and by losses.
 
-        As for Vegas, a fraction of the flows still recovers from a loss and grows; the others are
-        at equilibrium. Each field is in its unit per second (`cwnd` in packets/s).
+        As for Vegas, a fraction of the flows still recovers from a loss and grows; the rest of the
+        flows are at equilibrium. Each field is in its unit per second (`cwnd` in packets/s).
         """
         plain = self.plain
         backlog = plain.backlog(_as_vegas(window), signals)
@@ -271,7 +271,8 @@ class VegasRerouting(CongestionControl):
     def loss_factor(self, process: str, window: ReroutingWindow) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        It is that of Vegas of ns-2: additive increase with a cut by a quarter.
+        It is the factor of additive increase (`aimd_loss_factor`) with a cut b = 1/4: 1 for
+        `meanfield`, 8/7 for `periodic`, 15/14 for `iid`.
         """
         return self.plain.loss_factor(process, _as_vegas(window))
 

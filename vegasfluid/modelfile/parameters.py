@@ -62,8 +62,8 @@ class Parameter:
     def value(self, network: Network) -> Any:
         """Value of the parameter in `network`, in the unit that ends its name.
 
-        A value that the network leaves to a host is that of the host; one that follows from other
-        parameters is computed from them.
+        Where the network leaves a value to a host, it is the host's value; a value that follows
+        from other parameters (CUBIC's `friendly_increase`) is computed from them.
         """
         owner = getattr(network.resolved(), self.group)[self.owner]
         holder = owner if self.part is None else getattr(owner, self.part)

@@ -68,8 +68,8 @@ class Flows(Value):
     max_window: Annotated[Packets, Ge(1)] = 1e5
     """Largest window, packets: the advertised window or the send buffer."""
     host: HostName | None = None
-    """Kind of the hosts at both ends, a name in `HOSTS`; None: `Network.default_host`, that of the
-    network's Vegas classes, or textbook."""
+    """Kind of the hosts at both ends, a name in `HOSTS`; None: `Network.default_host` (the host of
+    the network's Vegas classes, else `textbook`)."""
     initial_window: Annotated[Packets, Ge(1)] | None = None
     """Initial congestion window, packets; None: the host's."""
     initial_ssthresh: Annotated[Packets, Ge(2)] | None = None

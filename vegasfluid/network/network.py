@@ -37,8 +37,8 @@ class Network(Value):
         links: one link, or links by name.
         flows: classes of flows by name.
         packet_bytes: size of a data packet on the wire, bytes.
-        ack_bytes: size of all acknowledgements on the wire, bytes; None: that of the host of each
-            class.
+        ack_bytes: size of all acknowledgements on the wire, bytes; None: for each class the
+            `ack_bytes` of its host.
         events: changes of delay during the run, in order of time.
 
     Raises:

@@ -126,7 +126,7 @@ class Cubic(EpochCongestionControl):
     None: that of the host, rfc9438 where it has none."""
     recovery: str | None = None
     """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675) or rack (RFC 8985); None:
-    that of the host, sack without one."""
+    that of the host, or sack where the host has none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -208,7 +208,8 @@ class Cubic(EpochCongestionControl):
             rtt: round-trip time, s.
 
         Returns:
-            The state; its window is that of the cubic, or the Reno-friendly one where larger.
+            The state outside slow start. Its window is the cubic's, or, with `friendly`, the
+            Reno-friendly window if that is larger.
         """
         start = self.beta * lost
         cwnd = start + self.C * (plateau**3 + (age - plateau) ** 3)

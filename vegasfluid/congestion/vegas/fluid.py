@@ -185,8 +185,8 @@ class Vegas(CongestionControl):
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
         """Packets in flight that a state allows: the window minus its unsent fraction of a packet.
 
-        The fraction is 1/2 while the window recovers from a loss, at equilibrium that of the
-        dialect.
+        The fraction is 1/2 for flows that recover from a loss, and `unsent_fraction` of the dialect
+        for flows at equilibrium.
 
         Args:
             window: state of a flow, or mean state of a group.
