@@ -22,6 +22,9 @@ def bundled_files(folder: str, ending: str) -> Mapping[str, Path]:
     Args:
         folder: `models` or `notebooks`.
         ending: ending of the files' names, with the dot.
+
+    Returns:
+        The paths, sorted; empty if there is no such folder.
     """
     places = (PACKAGE / folder, PACKAGE.parent / folder)
     place = next((each for each in places if each.is_dir()), places[0])

@@ -60,9 +60,10 @@ def clear_caches() -> None:
 
 
 def usable_cache(name: str) -> Path | None:
-    """The folder of `cache_folders` with this name, if only the user can write to it.
+    """Folder `name` (`jax`, `fluid` or `numba`) of compiled code, if only the user can write to it.
 
-    Otherwise None, and a warning states why, once per process.
+    It is created if necessary. If it cannot be used, the result is None, and a warning states why,
+    once per process.
     """
     return private_folder(cache_folders()[name])
 

@@ -20,7 +20,7 @@ the ends of several waits in a row are 64-bit integers. Random times have no upp
 
 
 def picoseconds(seconds: float) -> int:
-    """Convert seconds to integer picoseconds, rounded, and at most `LONGEST_WAIT`.
+    """Convert seconds to the nearest integer of picoseconds; times above 2e6 s count as 2e6 s.
 
     >>> picoseconds(1.5e-3), picoseconds(1e300)
     (1500000000, 2000000000000000000)

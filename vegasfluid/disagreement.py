@@ -34,8 +34,8 @@ class RunMeans(NamedTuple):
             class.
         queues: mean queue of each link, packets.
         windows: mean window of each class, packets; empty if unknown.
-        timeouts: number of timeouts of each class.
-        lost: fraction of each class's packets that was retransmitted.
+        timeouts: number of timeouts of all flows of each class; empty if unknown.
+        lost: fraction of each class's packets that was retransmitted; empty if unknown.
     """
 
     ratios: Mapping[str, float]
@@ -53,7 +53,8 @@ def run_means(document: Mapping[str, Any]) -> RunMeans:
 
     Returns:
         The ratios by class, queues (packets) by link, and by class mean windows (packets), numbers
-        of timeouts and fractions of packets that were retransmitted.
+        of timeouts and fractions of packets that were retransmitted. The ratio of a class is very
+        large, not infinite, if the other classes deliver nothing.
     """
     classes = document["classes"]
     total = sum(flow["count"] * flow["goodput_packets_per_s"] for flow in classes.values())
@@ -76,8 +77,10 @@ def run_means(document: Mapping[str, Any]) -> RunMeans:
 def disagreements(network: Network, fluid: xr.Dataset, packets: xr.Dataset) -> list[str]:
     """Sentences on how a fluid run and a packet run of a network disagree, after their warm-ups.
 
-    Reported are goodput ratios that differ by more than a quarter, mean queues that differ by more
-    than half, a class that starves in either, and fluid timeouts of a class without losses.
+    Reported are goodput ratios that differ by more than a quarter of the packet run's, mean queues
+    that differ by more than half of the packet run's (and one packet), a class that starves in
+    either (a flow has less than 0.05 times the goodput of other flows), and fluid timeouts of a
+    class without losses.
 
     Args:
         network: network that both simulated.
@@ -130,7 +133,7 @@ def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
 def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
     """One sentence for each link whose mean queues in the two runs differ too much.
 
-    The limit is half of the packet run's mean queue, but at least one packet.
+    They do if the difference exceeds half of the packet run's mean queue, and one packet.
     """
     for name, packet_value in packets.queues.items():
         fluid_value = fluid.queues[name]

@@ -25,7 +25,8 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
     Args:
         package: name of the package.
         path: folders of its modules (`__path__`).
-        base: the abstract class; only subclasses with a name, defined in the package, are returned.
+        base: the abstract class; only subclasses that have an attribute `name` and are defined in
+            modules of the package are returned, `base` itself not.
 
     Returns:
         The subclasses by their names in model files, sorted by name.

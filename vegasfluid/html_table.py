@@ -9,7 +9,7 @@ __all__ = ["html_table"]
 
 
 def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table with a title; all texts are escaped, and the first column names the rows.
+    """HTML text of a table with a title; texts are escaped, and the first column names the rows.
 
     Args:
         title: text above the table.

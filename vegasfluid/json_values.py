@@ -10,9 +10,10 @@ __all__ = ["json_value"]
 
 
 def json_value(value: Any) -> Any:
-    """`value` with NumPy numbers as Python numbers, and NaN and infinities as None.
+    """Copy of `value` with NumPy numbers as Python numbers, and NaN and infinities as None.
 
-    Also inside dicts, lists and tuples.
+    The same holds for all values inside dicts, lists and tuples; tuples become lists. A NumPy
+    array must have one element, and becomes a number.
 
     >>> json_value({"ratio": float("nan"), "runs": (1, 2.5)})
     {'ratio': None, 'runs': [1, 2.5]}

@@ -96,7 +96,10 @@ FLOATS = "floats count packets one by one up to there"
 
 
 def limits_in(metadata: tuple[Any, ...]) -> tuple[Limit, ...]:
-    """Limits (`Ge`, `Gt`, `Le`, `Lt`, `Largest`, `Smallest`) in the metadata of an annotation."""
+    """Limits (`Ge`, `Gt`, `Le`, `Lt`, `Largest`, `Smallest`) in the metadata of an annotation.
+
+    They keep their order. If `Positive` is among them, each `Smallest` is one that excludes 0.
+    """
     limits = tuple(item for item in metadata if isinstance(item, Limit))
     if Positive not in limits:
         return limits
@@ -106,7 +109,9 @@ def limits_in(metadata: tuple[Any, ...]) -> tuple[Limit, ...]:
 
 
 def short_number(number: Any) -> str:
-    """A number with at most four significant digits; a whole number up to a million in full.
+    """A number as text with at most four significant digits; whole ones up to a million in full.
+
+    An integer too large for a float is `a huge number`.
 
     >>> short_number(65535), short_number(2 / 3), short_number(10**300)
     ('65535', '0.6667', '1e+300')
@@ -120,7 +125,10 @@ def short_number(number: Any) -> str:
 
 
 def broken_limit(value: float, limit: Limit) -> str | None:
-    """The allowed values in words, such as `above 0`, if `value` violates `limit`; else None."""
+    """The allowed values in words, such as `above 0`, if `value` violates `limit`; else None.
+
+    `Largest` and `Smallest` have a relative tolerance of 1e-9; the other limits are exact.
+    """
     match limit:
         case Gt(bound) if not value > bound:  # type: ignore[operator]
             return f"above {short_number(bound)}"

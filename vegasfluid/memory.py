@@ -53,15 +53,15 @@ def allowed_memory() -> float:
 
 
 def checked_limit(owner: str, name: str, gib: float | str) -> float:
-    """A memory limit in GiB, if it is a positive finite number.
+    """Return a memory limit in GiB after a check that it is a positive finite number.
 
     Args:
         owner: whose limit it is, for the error message.
-        name: name of the option or variable, likewise.
-        gib: the limit, or its text.
+        name: name of the option or variable, for the error message.
+        gib: the limit, GiB, or its text.
 
     Raises:
-        InvalidInput: if it is not.
+        InvalidInput: if the limit is no number, not above 0, or not finite.
     """
     try:
         limit = float(gib)
@@ -74,7 +74,11 @@ def checked_limit(owner: str, name: str, gib: float | str) -> float:
 
 @contextmanager
 def memory_limited(gib: float) -> Iterator[None]:
-    """Context in which all runs, of processes started in it too, may use `gib` GiB together."""
+    """Context in which all runs of this process together may use `gib` GiB.
+
+    A process that is started in the context has the same limit for its own runs. The limit applies
+    to all threads, and the one before is restored at the end.
+    """
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = repr(gib)
     try:
@@ -132,7 +136,10 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
 
 
 def _gib(size: float) -> str:
-    """A size given in bytes as text in GiB, with at most three digits after the point."""
+    """A size given in bytes as text in GiB, without the unit.
+
+    From 0.1 to 1000 GiB it has one digit after the point, otherwise at most four significant ones.
+    """
     return f"{size / GIB:.1f}" if 0.1 < size / GIB < 1000 else short_number(size / GIB)
 
 

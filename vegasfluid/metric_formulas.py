@@ -46,7 +46,7 @@ class IntervalTotals(NamedTuple):
     """Increase of a run's counters over an interval; a measure needs only those that it uses.
 
     Args:
-        seconds: length of the interval.
+        seconds: length of the interval, s.
         count: number of flows of each class; (flow_class,).
         delivered: distinct packets delivered, mean of the flows of a class; (flow_class,).
         sent: packets sent, mean of the flows of a class; (flow_class,).
@@ -58,6 +58,8 @@ class IntervalTotals(NamedTuple):
         waited: sum of the waiting times of all packets, packets s; (link,).
         work: admitted packets, each weighted by its size relative to a data packet; (link,).
         backlog: increase of the work that is still to be sent, data packets; (link,).
+
+    A counter that is None was not read.
     """
 
     seconds: float
@@ -80,7 +82,10 @@ class IntervalTotals(NamedTuple):
 
     @property
     def share(self) -> Array:
-        """Fraction of the goodput of all flows that each class got, 0 to 1; (flow_class,)."""
+        """Fraction of the goodput of all flows that each class got, 0 to 1; (flow_class,).
+
+        NaN for all classes if nothing was delivered.
+        """
         total = self.delivered * self.count
         return total / total.sum()
 
@@ -122,12 +127,18 @@ class IntervalTotals(NamedTuple):
 
     @property
     def queueing_delay(self) -> Array:
-        """Waiting time at each link, s, mean over the packets admitted; (link,)."""
+        """Waiting time at each link, s, mean over the packets admitted; (link,).
+
+        0 for a link that admitted no packet and where none waited.
+        """
         return self.waited / (self.admitted + TINY)
 
     @property
     def drop_share(self) -> Array:
-        """Fraction of the packets arriving at each link that it dropped, 0 to 1; (link,)."""
+        """Fraction of the packets arriving at each link that it dropped, 0 to 1; (link,).
+
+        0 for a link at which no packet arrived.
+        """
         return self.lost / (self.lost + self.admitted + TINY)
 
     def over_path(self, links: Sequence[int]) -> PathMeans:
@@ -138,8 +149,7 @@ class IntervalTotals(NamedTuple):
 
         Returns:
             The largest utilisation, the sums of the mean queues (packets) and mean delays (s), and
-            the
-            fraction of packets that the links drop if they do so independently.
+            the fraction of packets that the links drop if they do so independently.
 
         >>> counters = {"admitted": np.array([80.0, 90.0]), "lost": np.array([20.0, 10.0])}
         >>> counters |= {"work": np.array([80.0, 90.0]), "backlog": np.zeros(2)}
@@ -163,7 +173,10 @@ class IntervalTotals(NamedTuple):
 
     @property
     def retransmit_share(self) -> Array:
-        """Fraction of the packets sent that were retransmissions, by class; (flow_class,)."""
+        """Fraction of the packets sent that were retransmissions, 0 to 1; (flow_class,).
+
+        0 for a class that sent nothing.
+        """
         return self.retransmitted / (self.sent + TINY)
 
 
@@ -171,8 +184,11 @@ def jain_index(rates: Array, count: Array = None) -> Array:
     """Jain's fairness index of the rates x of n flows, (sum x)^2 / (n sum x^2): from 1/n to 1.
 
     Args:
-        rates: rate of each flow, or of a flow of each group, in any unit; (flows,).
-        count: number of flows in each group; None: one flow for each rate.
+        rates: rate of each flow, or of a flow of each group, in any unit; (flow,) or (group,).
+        count: number of flows in each group, (group,); None: one flow for each rate.
+
+    Returns:
+        The index; NaN if all rates are 0.
 
     >>> float(jain_index(np.array([1.0, 0.0]), np.array([3, 1])))
     0.75
@@ -209,7 +225,7 @@ def increase_from(low: Array, high: Array, last: Array, weight: float) -> Array:
         low: counter at the sample before the time.
         high: counter at the sample after the time.
         last: counter at the later sample.
-        weight: weight of `high` at the time (see `interpolation_position`).
+        weight: weight of `high` in the linear interpolation between `low` and `high`, 0 to 1.
 
     >>> increase_from(2.0, 6.0, 7.0, 0.25)
     4.0

@@ -116,7 +116,7 @@ def share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
         warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
-        The fractions, 0 to 1, with the sum 1; (flow_class,).
+        The fractions, 0 to 1, with the sum 1; (flow_class,). NaN if nothing was delivered.
     """
     return interval_totals(data, warmup, "delivered", "count").share
 
@@ -193,7 +193,7 @@ def queueing_delay(data: xr.Dataset, warmup: float | None = None) -> xr.DataArra
         warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
-        The mean, s; (link,).
+        The mean, s; (link,). 0 for a link without packets.
     """
     return interval_totals(data, warmup, "waited", "admitted").queueing_delay
 
@@ -206,7 +206,7 @@ def drop_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
         warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
-        The fraction, 0 to 1; (link,).
+        The fraction, 0 to 1; (link,). 0 for a link without packets.
     """
     return interval_totals(data, warmup, "lost", "admitted").drop_share
 
@@ -219,7 +219,7 @@ def retransmit_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataAr
         warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
-        The fraction in each class, 0 to 1; (flow_class,).
+        The fraction in each class, 0 to 1; (flow_class,). 0 for a class that sent nothing.
     """
     return interval_totals(data, warmup, "retransmitted", "sent").retransmit_share
 
@@ -232,7 +232,8 @@ def timeouts(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
         warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
-        The sum over all flows of each class; (flow_class,).
+        The sum over all flows of each class; (flow_class,). Not always whole: counters are
+        interpolated at the warm-up, and fluid models have mean numbers.
     """
     return _increase(data, "timeouts", warmup)
 
@@ -242,7 +243,7 @@ def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.
 
     Args:
         data: a trajectory of a run with `bin_width`.
-        link: its name; None: the only link.
+        link: its name; None: the only link, an error if there are several.
         warmup: bins that begin before this time (s) are left out; None: the warm-up of the run.
 
     Returns:
@@ -269,11 +270,11 @@ def cov(data: xr.Dataset, link: str | None = None, warmup: float | None = None) 
 
     Args:
         data: a trajectory of a run with `bin_width`.
-        link: its name; None: the only link.
+        link: its name; None: the only link, an error if there are several.
         warmup: bins that begin before this time (s) are left out; None: the warm-up of the run.
 
     Returns:
-        The estimate and the ends of its 95 % confidence interval, without unit.
+        Estimate `value` and ends `low` and `high` of its 95 % confidence interval, without unit.
 
     Raises:
         InvalidInput: for a run without bins, or a link that the network does not have.
@@ -305,12 +306,12 @@ def hurst(
 
     Args:
         data: a trajectory of a run with `bin_width`.
-        method: an estimator in `vegasfluid.burstiness.METHODS`.
-        link: its name; None: the only link.
+        method: estimator: `rescaled_range`, `variance_time`, `wavelet` or `local_whittle`.
+        link: its name; None: the only link, an error if there are several.
         warmup: bins that begin before this time (s) are left out; None: the warm-up of the run.
 
     Returns:
-        The estimate and the ends of its 95 % confidence interval, without unit.
+        Estimate `value` and ends `low` and `high` of its 95 % confidence interval, without unit.
 
     Raises:
         InvalidInput: for a run without bins, or an unknown link or method.

@@ -34,7 +34,7 @@ class Model(Value):
     duration: Annotated[Seconds, Positive]
     """Simulated time, s."""
     warmup: Seconds = 0.0
-    """Time at the start that is excluded from means, s."""
+    """Time at the start that is excluded from means, s; below `duration`."""
     title: str = ""
     """Purpose of the model, in a few words."""
     source: str = ""
@@ -49,10 +49,11 @@ class Model(Value):
         check_starts(self.network, self.duration)
 
     def with_times(self, duration: float | None, warmup: float | None) -> Model:
-        """A copy with another duration or warm-up, s; None: as it is.
+        """A copy with another duration or warm-up, s; None keeps that of this model.
 
         Raises:
-            InvalidInput: for times that a model cannot have.
+            InvalidInput: for a duration that is not above 0, or not above the warm-up and the
+                start of every flow.
         """
         until = self.duration if duration is None else duration
         begin = self.warmup if warmup is None else warmup

@@ -19,7 +19,7 @@ _limits: list[int] = []
 
 
 def processors() -> int:
-    """Number of processors that this process may use, at most the present limit."""
+    """Number of processors that this process may use, at most the limit of `workers_limited`."""
     affine = getattr(os, "sched_getaffinity", None)
     return min([len(affine(0)) if affine else os.cpu_count() or 1, *_limits])
 
@@ -27,6 +27,9 @@ def processors() -> int:
 @contextmanager
 def workers_limited(count: int) -> Iterator[None]:
     """Context in which this process uses at most `count` processors, in all its threads.
+
+    Of several such contexts the smallest limit applies. Numbers of workers that are given to
+    `parallel_map` are not limited.
 
     >>> with workers_limited(1):
     ...     processors()
@@ -44,10 +47,12 @@ def parallel_map(
 ) -> list[Result]:
     """Results of `task(item)` for each item, in the order of the items, computed in threads.
 
+    If calls fail, the exception of the first of them, in the order of the items, is raised.
+
     Args:
         task: function of one item.
         items: arguments of the calls.
-        workers: number of parallel calls; None: the number of processors.
+        workers: number of parallel calls; None: `processors()`.
 
     >>> parallel_map(abs, [-1, 2, -3])
     [1, 2, 3]

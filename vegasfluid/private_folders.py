@@ -26,7 +26,8 @@ WARNED: set[Path] = set()
 def private_folder(folder: Path) -> Path | None:
     """The folder, created if necessary, if only the user can write to it; otherwise None.
 
-    If it cannot be used, a warning states why, once for all folders beside it.
+    If it cannot be used, a warning states why, once per process for all folders with the same
+    parent folder.
     """
     why = folder_error(folder)
     if not why:

@@ -199,7 +199,11 @@ def is_concrete(value: object) -> bool:
 
 @cache
 def _types(kind: type, name: str) -> tuple[Any, ...]:
-    """Types that the annotation of field `name` of the value class `kind` allows."""
+    """Types that the annotation of field `name` of the value class `kind` allows.
+
+    They are plain types without units, limits or type arguments, such as `float`, `tuple` and
+    `NoneType`.
+    """
     hint = hints_of(kind)[name]
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     plain = (part.__origin__ if get_origin(part) is Annotated else part for part in parts)
@@ -325,7 +329,7 @@ def require_one_of(value: object, name: str, allowed: Iterable[str]) -> None:
     """Check that field `name` of a value is one of the `allowed` names.
 
     Raises:
-        InvalidInput: for any other; lists those that are allowed.
+        InvalidInput: for any other value; the message lists the allowed names.
     """
     names, given = tuple(allowed), getattr(value, name)
     if given not in names:

@@ -62,5 +62,8 @@ class Range(Value):
 
     @property
     def nominal(self) -> float:
-        """Median in the unit of the range, its middle or for `log_uniform` sqrt(low high)."""
+        """Median of the distribution, in the unit of the range.
+
+        It is the middle of a `uniform` range, and sqrt(low high) of a `log_uniform` one.
+        """
         return self.at(0.5)

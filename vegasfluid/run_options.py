@@ -29,8 +29,9 @@ def check_times(until: float, warmup: float | None, samples: int) -> float:
         `warmup`, or its default, s.
 
     Raises:
-        InvalidInput: for an end that is not positive or above 1e6 s, fewer than 2 or more than 1e7
-            samples, a warm-up that is negative or not below the end, or no numbers.
+        InvalidInput: for an end that is not above 0 or is above 1e6 s, a number of samples that is
+            not whole or not from 2 to 1e7, a warm-up that is negative or not below the end, or a
+            value that is no number.
 
     >>> check_times(60.0, None, 401)
     15.0
@@ -59,7 +60,8 @@ def sample_times(until: float, warmup: float | None, samples: int) -> np.ndarray
 
     Args:
         until: simulated time, s.
-        warmup: end of the warm-up, s, added unless it is one of the others; None: none.
+        warmup: end of the warm-up, s, which is added unless an evenly spaced time is equal to it
+            within 1e-9 of `until`; None: nothing is added.
         samples: number of evenly spaced times, from 0 to `until`.
 
     >>> sample_times(4.0, 1.0, 3).tolist()

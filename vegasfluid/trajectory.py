@@ -43,7 +43,12 @@ ENGINES = {
 
 
 class Variable(NamedTuple):
-    """Meaning and units of a variable of a trajectory."""
+    """Meaning and units of a variable of a trajectory, as its attributes state them.
+
+    Args:
+        meaning: what it is, in words (attribute `long_name`).
+        units: its unit, such as `packets`; `1` for a number without unit.
+    """
 
     meaning: str
     units: str
@@ -66,8 +71,8 @@ CLASS_VARIABLES = {
     "dctcp_alpha": Variable("DCTCP's estimate of the marked fraction, mean of the class", "1"),
     "vegas_diff": Variable("Vegas's latest estimate of its backlog, mean of the class", "packets"),
 }
-"""Variables over (time, flow_class). Only packet runs with a class of Vegas or DCTCP have those of
-Vegas or DCTCP, which are 0 for other classes."""
+"""Variables over (time, flow_class). Only packet runs with a class of Vegas have `vegas_...`, only
+those with a class of DCTCP `dctcp_alpha`; these variables are 0 for other classes."""
 
 LINK_VARIABLES = {
     "queue": Variable("packets waiting, without the one in transmission", "packets"),
@@ -98,7 +103,7 @@ class Recording(NamedTuple):
     Args:
         network: the simulated network.
         times: sample times, s; (time,).
-        flows: arrays (time, flow) by names of CLASS_VARIABLES.
+        flows: arrays (time, flow), one value for each flow, by names of CLASS_VARIABLES.
         links: arrays (time, link) by names of LINK_VARIABLES; if packets wait in both directions,
             the queues of the other direction follow those of all links.
         error: estimated relative errors of goodput, queue and drops from the solver's steps; None
@@ -186,7 +191,7 @@ def make_trajectory(
     Args:
         recording: the run; the trajectory has the class means of its flows.
         attributes: engine, seed, warm-up and other attributes of the run.
-        bins: data packets that arrived at each queue in each bin; (bin, link).
+        bins: data packets that arrived at each queue in each bin, (bin, link); None: not counted.
         bin_width: width of these bins, s; None without bins.
 
     Returns:
@@ -236,8 +241,8 @@ def spread(counts: Sequence[int], flows: Mapping[str, np.ndarray]) -> np.ndarray
 
     Args:
         counts: number of flows of each class.
-        flows: `cwnd` of each flow (packets), and of the density model its `cwnd_variance`
-            (packets^2), which is added; (time, flow).
+        flows: arrays (time, flow) by name: `cwnd` (packets), and with the density model
+            `cwnd_variance` (packets^2), the variance of each flow's own window, which is added.
     """
     cwnd = flows["cwnd"].astype(float)
     squares = class_means(counts, cwnd**2 + flows.get(CWND_VARIANCE, 0.0))

@@ -58,7 +58,7 @@ class Window(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """What a sender observes now.
+    """What a sender observes now; rates are those of one flow.
 
     Args:
         rtt: round-trip time, mean over its packets, s.
@@ -67,8 +67,8 @@ class Signals(NamedTuple):
         initial_ssthresh: window at which the first slow start ends, packets.
         ack_every: packets that an ACK acknowledges.
         growing: fraction of the flows that are not in recovery, so that their windows may grow.
-        window_limited: fraction of these that the window limits, not the application.
-        timeout_rate: timeouts after which a sender restarts now, 1/s.
+        window_limited: fraction of the growing flows that the window limits, not the application.
+        timeout_rate: timeouts that end now with a restart of the sender, 1/s.
         min_rtt_offset: mean minus smallest round-trip time without jitter, s.
         jitter: width of the uniform noise of single round-trip times, s.
         reordering: fraction of the time in which packets overtake each other.
@@ -109,7 +109,8 @@ class CongestionControl(Value):
     """Literature and source code that define it."""
 
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {"slow_start": (0.0, 1.0)}
-    """Smallest and largest values of the fields of a state, except of the window."""
+    """Smallest and largest value of fields of the state, by field name; without `cwnd`, which
+    `clip` bounds by its argument. Fields that are not named have no bounds."""
 
     learns_base_rtt: ClassVar[bool] = False
     """Whether flows measure their base RTT; then `base_rtt` is a field of the state."""
@@ -121,7 +122,8 @@ class CongestionControl(Value):
     """Whether flows respond to ECN marks in another way than to losses."""
 
     host_defaults: ClassVar[Mapping[str, Any]] = {}
-    """Values of parameters that are None where neither the flows nor their host determine them."""
+    """Values, by parameter name, that `on_host` sets where both the parameter and the host's field
+    of the same name are None."""
 
     @property
     def counts_acks(self) -> bool:
@@ -132,11 +134,17 @@ class CongestionControl(Value):
 
     @property
     def usual_host(self) -> str | None:
-        """Name of the kind of host whose implementation this is; None: it may be on any host."""
+        """Name of the kind of host (in `HOSTS`) whose implementation this is, or None.
+
+        None means that the congestion control may be on any host.
+        """
         return None
 
     def on_host(self, host: Any) -> Self:
-        """Copy with the parameters that are None as on a host.
+        """Copy in which parameters that are None have the values of a host.
+
+        Where the host's value is None, too, it is that of `host_defaults`. A parameter that is no
+        field of the host stays None. Without any such parameter the control itself is returned.
 
         Args:
             host: a `vegasfluid.network.hosts.Host`; its fields have the names of parameters.
@@ -235,7 +243,7 @@ class CongestionControl(Value):
 
     @abstractmethod
     def after_loss(self, window: Any, signals: Signals) -> Any:
-        """State of a flow after one loss event, given that before it.
+        """State of a flow after one loss event, from its state before the event.
 
         Args:
             window: state before the loss; all fields have the same shape.
@@ -273,7 +281,7 @@ class CongestionControl(Value):
         """Mean rate of change of a state: growth of the flows not in recovery, plus losses.
 
         growing * growth + loss_rate * loss_factor * (after_loss - window), where `loss_factor` is
-        that of the loss process.
+        the method's value for the process `signals.loss_process`.
 
         Args:
             window: mean state of a group of flows.
@@ -306,7 +314,7 @@ class CongestionControl(Value):
         """The packet simulator's rules, functions on a flow's record for ACKs and losses."""
 
     def packet_parameters(self) -> dict[str, float]:
-        """Parameters that `rules` reads from the flow's record, by field name.
+        """Parameters that `rules` reads from the flow's record, by field name; by default none.
 
         Windows and thresholds are in packets, times in ps, switches 0 or 1.
         """
@@ -362,10 +370,14 @@ def leaves_slow_start(cwnd: Real, signals: Signals) -> Real:
 def loss_based_growth(window: Window, signals: Signals, increase: Real) -> Window:
     """Rate of change between losses: slow start, then a constant increase per round trip.
 
+    In slow start the window grows by one packet per ACK. Slow start ends within about a round trip
+    above the initial ssthresh.
+
     Args:
         window: the state.
-        signals: what the sender observes.
-        increase: growth after slow start, packets per round trip.
+        signals: what the sender observes; `ack_rate`, `ack_every`, `initial_ssthresh` and `rtt`
+            are used.
+        increase: growth after slow start, packets per round trip if each packet has its own ACK.
 
     Returns:
         d(cwnd)/dt, packets/s, and d(slow_start)/dt, 1/s.

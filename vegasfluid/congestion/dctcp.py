@@ -90,8 +90,9 @@ def count_marks(flow: Any, acked: int, marked: int) -> None:
 def next_linux_alpha(flow: Any) -> float:
     """DCTCP's alpha of a flow in Linux after a window of data, a multiple of 1/1024 from 0 to 1.
 
-    alpha - g alpha + g (fraction marked), g = `flow.gain`: both products are rounded down to
-    1/1024, but where g alpha becomes 0, alpha is left out.
+    It is alpha - g alpha + g F, for the marked fraction F of the acknowledged packets and
+    g = `flow.gain`. Both products are rounded down to 1/1024. If g alpha is then 0, the whole of
+    alpha is subtracted, so that alpha can become 0.
     """
     alpha = int(flow.mark_estimate * LINUX_STEPS)
     reduction = int(alpha * flow.gain)
@@ -104,7 +105,8 @@ def next_linux_alpha(flow: Any) -> float:
 def window_after_mark(flow: Any, window: float) -> float:
     """Window after a mark, packets: the window in use (`window`) minus its fraction alpha / 2.
 
-    In Linux the reduction is rounded down to whole packets.
+    With RACK-TLP recovery (Linux) the reduction is rounded down to whole packets. Here alpha is
+    `flow.mark_estimate`.
     """
     reduction = window * flow.mark_estimate / 2
     if flow.recovery == RACK_TLP:
@@ -113,13 +115,14 @@ def window_after_mark(flow: Any, window: float) -> float:
 
 
 def see_state(flow: Any, state: int) -> None:
-    """Halve the threshold of a flow when fast recovery begins, also while a mark's response lasts.
+    """Set `flow.ssthresh` to half of `flow.cwnd` when fast recovery begins.
 
-    As Linux's `dctcp_state` does, with RACK-TLP recovery.
+    It also does so while the window shrinks for a mark. The half is rounded down to whole packets,
+    at least 2. Only RACK-TLP recovery calls this, as Linux calls `dctcp_state`.
 
     Args:
         flow: record of the flow, changed in place.
-        state: the sender's new state; only RECOVERY counts.
+        state: the sender's new state; nothing happens for other states than RECOVERY.
     """
     if state == RECOVERY:
         flow.ssthresh = max(float(int(flow.cwnd) // 2), SMALLEST_SSTHRESH)
@@ -151,14 +154,14 @@ class Dctcp(CongestionControl):
     initial_alpha: Share = 1.0
     """Estimate of the marked fraction at the start of a connection."""
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack; None: that of the
-    host, sack without one."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack (RFC 8985); None:
+    that of the host, or sack where the host has none."""
     byte_counting: bool | None = None
     """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux); None: as the host
-    does, not without one."""
+    does; without a host, by ACKs."""
     validates: bool | None = None
     """Grow only while the window limits the sender, not the application (RFC 7661); None: as the
-    host does, not without one."""
+    host does; without a host, always grow."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,7 +169,7 @@ class Dctcp(CongestionControl):
 
     @property
     def counts_acks(self) -> bool:
-        """Whether growth after slow start depends on the number of ACKs: not with byte counting."""
+        """Whether growth after slow start depends on the number of ACKs; not with byte counting."""
         return not self.byte_counting
 
     def init(self, cwnd: Real, rtt: Real) -> DctcpWindow:
@@ -179,13 +182,18 @@ class Dctcp(CongestionControl):
         return DctcpWindow(cwnd, cwnd / cwnd, self.initial_alpha * cwnd / cwnd)
 
     def stationary_fields(self, window: Any, rtt: Real, base_rtt: Real) -> dict[str, Real]:
-        """Value of `slow_start` at equilibrium, 0: alpha still changes, until it is p."""
+        """Fields that no longer change at equilibrium, by name, with their values.
+
+        Only `slow_start` is among them, with 0. alpha is not: its equation is part of the
+        equilibrium, where it is the marked fraction p.
+        """
         return {"slow_start": 0 * window.cwnd}
 
     def growth(self, window: DctcpWindow, signals: Signals) -> DctcpWindow:
         """d(window)/dt: the window grows as Reno's, and alpha approaches the marked fraction.
 
-        d(cwnd)/dt in packets/s; d(alpha)/dt = g (p - alpha) / R, in 1/s.
+        d(cwnd)/dt is in packets/s; d(alpha)/dt = g (p - alpha) / R, in 1/s, for g = `gain`,
+        p = `signals.mark_prob` and R = `signals.rtt` (s).
         """
         counted = signals._replace(ack_every=1.0) if self.byte_counting else signals
         plain = Window(window.cwnd, window.slow_start)
@@ -244,13 +252,15 @@ class Dctcp(CongestionControl):
     ) -> DctcpWindow:
         """Mean rate of change of a state: growth of the flows that may grow, plus losses and marks.
 
-        After a loss a window does not grow for a round trip; after a mark only in Linux, while
-        otherwise each ACK that echoes a mark does not let it grow. Alpha is updated at all times.
+        After a loss the window does not grow for a round trip. After a mark it does not either with
+        recovery `rack` (Linux). With other recoveries it grows then, but not by ACKs that echo a
+        mark. Alpha is updated at all times.
 
         Args:
             window: mean state of a group of flows.
             growth: its rate of change between losses, each field in its unit per second.
-            signals: what the senders observe.
+            signals: what the senders observe; besides the fields that losses need, `marked` and
+                `mark_prob` are used.
 
         Returns:
             d(window)/dt, each field in its unit per second.
@@ -286,9 +296,10 @@ class Dctcp(CongestionControl):
         )
 
     def packet_parameters(self) -> dict[str, float]:
-        """Numbers that the packet rules read: `gain`, and alpha at the start, twice.
+        """Numbers that the packet rules read, by field name.
 
-        Samples have one of the two. `byte_counting` and `validates` are 0 or 1.
+        They are `gain`; `mark_estimate` (used by the rules) and `dctcp_alpha` (recorded in
+        samples), both the initial alpha; and the switches `byte_counting` and `validates`, 0 or 1.
         """
         return {
             "gain": float(self.gain),

@@ -19,7 +19,8 @@ after a slow start without a loss, which is treated as a loss that left the same
 class EpochCongestionControl(CongestionControl):
     """A congestion control whose window is a function of the window at the last loss and its age.
 
-    The state has the field `elapsed`: the time since the loss in which the window was used, s.
+    The state has the field `elapsed`: the time since the last loss during which the window, not the
+    application, limited the sender, s.
     """
 
     @abstractmethod
@@ -33,7 +34,7 @@ class EpochCongestionControl(CongestionControl):
 
     @abstractmethod
     def window_before_loss(self, window: Any) -> Any:
-        """Window before a loss that leaves the window `window`; both in packets."""
+        """Window just before a loss after which the window is `window`; both in packets."""
 
     @abstractmethod
     def epoch_state(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> Any:

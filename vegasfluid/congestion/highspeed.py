@@ -41,7 +41,11 @@ Flow = Any
 
 
 def decrease(flow: Flow, window: float) -> float:
-    """b(w): fraction of a window of `window` packets that a loss takes away, 0.5 at most."""
+    """Fraction b(w) of a window of `window` packets that a loss takes away.
+
+    It is 0.5 up to `low_window`, falls with the logarithm of the window, and is `high_decrease`
+    from `high_window` on.
+    """
     if window <= flow.low_window:
         return 0.5
     position = math.log(window / flow.low_window) / math.log(flow.high_window / flow.low_window)
@@ -49,7 +53,10 @@ def decrease(flow: Flow, window: float) -> float:
 
 
 def increase(flow: Flow, window: float) -> float:
-    """a(w): packets by which a window of `window` packets grows per round trip, 1 at least."""
+    """Growth a(w) of a window of `window` packets per round trip, packets, at least 1.
+
+    It is 1 up to `low_window`, and follows the response function above, also beyond `high_window`.
+    """
     if window <= flow.low_window:
         return 1.0
     slope = math.log(flow.high_prob / flow.low_prob)
@@ -98,8 +105,8 @@ class HighSpeed(CongestionControl):
     high_decrease: Annotated[Share, Positive, Le(0.5)] = 0.1
     """Fraction of the window `high_window` that a loss takes away (High_Decrease)."""
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack; None: that of the
-    host, sack without one."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack (RFC 8985); None:
+    that of the host, or sack where the host has none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,7 +115,10 @@ class HighSpeed(CongestionControl):
         require_ordered(self, "high_prob", "low_prob", strict=True)
 
     def cut(self, window: Window) -> Any:
-        """b(w): fraction of the window `window.cwnd` that a loss takes away."""
+        """Fraction b(w) of the window w = `window.cwnd` that a loss takes away.
+
+        It is 0.5 up to `low_window`, and `high_decrease` from `high_window` on.
+        """
         position = smooth.minimum(self.log_ratio(window) / self.log_range, 1)
         return 0.5 + (self.high_decrease - 0.5) * position
 
@@ -140,8 +150,8 @@ class HighSpeed(CongestionControl):
     def loss_factor(self, process: str, window: Window) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        It is that of additive increase with the cut b(w) of the state's window; exact for periodic
-        losses (RFC 3649).
+        It is the factor of additive increase (`aimd_loss_factor`) with the cut b(w) of the state's
+        window; exact for periodic losses (RFC 3649).
         """
         return aimd_loss_factor(process, self.cut(window))
 
@@ -153,8 +163,8 @@ class HighSpeed(CongestionControl):
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rules read from the flow's record, by field name.
 
-        The two points of the response function (packets, probabilities), and the decrease, a
-        fraction, at the upper one.
+        They are `low_window` and `high_window` (packets), `low_prob` and `high_prob`
+        (probabilities), and `high_decrease` (a fraction).
         """
         names = ("low_window", "high_window", "low_prob", "high_prob", "high_decrease")
         return {name: float(getattr(self, name)) for name in names}

@@ -104,8 +104,7 @@ Flow = Any
 
 
 def require_recovery(law: Any) -> None:
-    """Check that the parameter `recovery` of a congestion control is a name in `RECOVERIES`, or
-    None.
+    """Check that `recovery` of the congestion control `law` is None or a name in `RECOVERIES`.
 
     Raises:
         InvalidInput: for any other name than reno, newreno, sack and rack.
@@ -136,9 +135,10 @@ def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, rtt_over_timer: Any)
 
 
 def leave_recovery(flow: Flow) -> None:
-    """End fast recovery of a flow, and deflate its window, for an ACK of new packets.
+    """End fast recovery of a flow: reset its duplicate ACKs, window inflation and recovery state.
 
-    RFC 5681, section 3.2, step 6. Changes the flow's record.
+    RFC 5681, section 3.2, step 6. `flow.cwnd` stays as it is. Outside recovery, too, this resets
+    the number of duplicate ACKs.
     """
     flow.duplicates = 0
     flow.inflation = 0
@@ -146,7 +146,10 @@ def leave_recovery(flow: Flow) -> None:
 
 
 def window_in_use(flow: Flow) -> float:
-    """Window of a flow's sender, packets, including its inflation by duplicate ACKs in recovery."""
+    """Window of a flow's sender, packets: `cwnd`, at most `max_window`, plus `inflation`.
+
+    The inflation by duplicate ACKs is 0 outside recovery.
+    """
     return min(flow.cwnd, flow.max_window) + flow.inflation
 
 
@@ -173,9 +176,9 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Process a duplicate ACK at `now` (ps): fast retransmit, or limited transmit.
+    """Process a duplicate ACK: fast retransmit if it indicates a loss, else limited transmit.
 
-    Fast retransmit if it indicates a loss; the window then shrinks, too.
+    Fast retransmit also reduces the window. `now` (ps) is not used.
 
     Returns:
         The sender's actions: a sum of RETRANSMIT, RESEND, SEND and SEND_ONE.
@@ -199,7 +202,9 @@ def on_ecn_echo(flow: Flow, now: int) -> None:
 def on_timeout(flow: Flow, now: int) -> None:
     """After a timeout at `now` (ps), set a flow's window to one packet: slow start again.
 
-    Slow start ends at the control's window after a timeout, at least 2 packets (RFC 5681, 3.1).
+    Slow start then ends (`flow.ssthresh`) at the control's window after a timeout, rounded down to
+    whole packets, at least 2 (RFC 5681, 3.1). Recovery ends, and no fast retransmit starts until
+    all packets sent so far are acknowledged.
     """
     window = window_after_timeout(flow, min(flow.cwnd, flow.max_window))
     flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
@@ -227,9 +232,9 @@ def shows_loss(flow: Flow) -> bool:
 def limited_transmit(flow: Flow) -> int:
     """The sender's actions for a duplicate ACK that indicates no new loss.
 
-    Each one before the third sends one new packet (SEND_ONE, RFC 3042); later ones inflate the
-    window by one packet (RFC 5681, section 3.2, step 4) and SEND. With SACK the scoreboard counts
-    packets in flight: SEND.
+    The first and the second send one new packet each (SEND_ONE, RFC 3042). Later ones return SEND;
+    those after the third first inflate the window by one packet in recovery (RFC 5681, section
+    3.2, step 4). With SACK the action is always SEND, as the scoreboard counts packets in flight.
     """
     if flow.recovery == SACK:
         return SEND
@@ -246,7 +251,8 @@ def fast_retransmit(flow: Flow, window: float) -> int:
     RFC 5681, section 3.2.
 
     Args:
-        flow: record of the flow, changed in place.
+        flow: record of the flow, changed in place; `ssthresh` becomes `window`, rounded down to
+            whole packets and at least 2, `cwnd` becomes `window`, at least 1.
         window: window after the loss, packets.
 
     Returns:
@@ -264,8 +270,13 @@ def fast_retransmit(flow: Flow, window: float) -> int:
 def on_recovery_ack(flow: Flow, acked: int) -> int:
     """The sender's actions for an ACK of new packets in recovery; NOTHING outside recovery.
 
-    `acked` is the number of new packets acknowledged. An ACK of all packets sent before the loss
-    (for Reno, any new ACK) ends recovery; a partial ACK retransmits the next packet.
+    For Reno any ACK of new packets ends recovery, and the result is NOTHING. Otherwise an ACK of
+    all packets sent before the loss ends it: SEND. A partial ACK gives RESEND + SEND for NewReno,
+    SEND for SACK, whose scoreboard finds the next packet to retransmit.
+
+    Args:
+        flow: record of the flow, changed in place.
+        acked: number of new packets that the ACK acknowledges.
     """
     if not flow.in_recovery or flow.recovery == RENO:
         leave_recovery(flow)
@@ -282,9 +293,10 @@ def on_recovery_ack(flow: Flow, acked: int) -> int:
 
 
 def deflate(flow: Flow, acked: int) -> None:
-    """Reduce a flow's window by `acked` - 1 packets: less than a partial ACK acknowledges.
+    """Reduce a flow's window by `acked` - 1 packets, for a partial ACK of `acked` packets.
 
-    RFC 6582, section 3.2, step 3.
+    The inflation is reduced first, then `cwnd`, which stays at least 1 packet (RFC 6582, section
+    3.2, step 3).
     """
     left = flow.inflation - acked
     if left > 0:
@@ -297,8 +309,9 @@ def deflate(flow: Flow, acked: int) -> None:
 def undo_if_spurious(flow: Flow) -> None:
     """Undo a flow's window reduction if the loss was spurious, and leave recovery.
 
-    If the ACK arrives sooner after the retransmission than the smallest RTT, it acknowledges the
-    original packet (RFC 3522 distinguishes the two by timestamps).
+    The loss was spurious if the ACK arrives sooner after the retransmission than the smallest RTT:
+    it then acknowledges the original packet (RFC 3522 distinguishes the two by timestamps).
+    `cwnd` and `ssthresh` return to their values before the loss unless they are larger.
     """
     if flow.acked_at - flow.resent_at < flow.least_rtt:
         leave_recovery(flow)

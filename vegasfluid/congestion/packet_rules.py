@@ -85,10 +85,10 @@ class PacketRules:
             packets outside recovery; `flow.una` already includes them.
         window_after_loss: `(flow, window) -> float`: window after a loss, given the window in use,
             packets.
-        window_after_mark: the same after an ECN echo, at most once per window of data; None: as
-            after a loss.
-        window_after_timeout: the same after a timeout: the window at which the next slow start
-            ends; None: as after a loss.
+        window_after_mark: `(flow, window) -> float`: window after an ECN echo, at most once per
+            window of data; None: `window_after_loss`.
+        window_after_timeout: `(flow, window) -> float`: window at which the slow start after a
+            timeout ends; None: `window_after_loss`.
         on_rtt_sample: `(flow, rtt) -> None`, called first for each ACK whose last packet was sent
             only once, with its RTT in ps; None: no samples are needed.
         on_recovery_end: `(flow) -> None`, called when a recovery by NewReno or SACK ends.
@@ -107,9 +107,9 @@ class PacketRules:
             return the sender's actions, a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
             RACK-TLP recovery does not call them.
         state: fields of the record that the rules add, with their initial values.
-        places: those of them that are packet numbers: a new connection counts them from its own
-            first packet.
-        counters: those of them that are variables of a trajectory.
+        places: names of fields in `state` that are packet numbers: a new connection counts them
+            from its own first packet.
+        counters: names of fields in `state` that are variables of a trajectory.
         recovery: loss recovery: reno, newreno, sack, rack, or fine (a fine-grained timer, by
             `handlers`).
         reliable: whether packets are acknowledged and lost ones retransmitted.
@@ -185,7 +185,7 @@ class PacketRules:
 
     @property
     def on_ecn_echo(self) -> Handler:
-        """Handler of an ECN echo, `(flow, now) -> None`: reduces the window (packets); `now` in ps.
+        """Function `(flow, now) -> None` that reduces the window for an ECN echo; `now` in ps.
 
         The sender calls it at most once per window of data.
         """
@@ -203,9 +203,8 @@ class PacketRules:
     def functions(self) -> tuple[Handler, ...]:
         """All functions that the packet simulator compiles.
 
-        They are the handlers of ACKs, duplicate ACKs, timeouts and ECN echoes, and the functions of
-        the
-        congestion control that these call.
+        They are the handlers of ACKs, duplicate ACKs, timeouts and ECN echoes, in this order, and
+        the functions of the congestion control that these call (`decisions`).
         """
         return (
             *(self.on_ack, self.on_duplicate_ack, self.on_timeout, self.on_ecn_echo),
@@ -214,10 +213,16 @@ class PacketRules:
 
     @property
     def recovery_number(self) -> int:
-        """Number of the recovery scheme in the flow record, RENO, NEWRENO, SACK or FINE."""
+        """Number of the recovery scheme in the flow record.
+
+        It is RENO, NEWRENO, SACK, FINE or RACK_TLP of `vegasfluid.congestion.loss_recovery`.
+        """
         return loss_recovery.RECOVERY_NUMBERS[self.recovery]
 
     @property
     def keeps_send_times(self) -> bool:
-        """Whether the sender stores when and how often it sent each packet, for RTTs or SACK."""
+        """Whether the sender stores when and how often it sent each packet.
+
+        RTT samples, replaced `handlers`, SACK and RACK-TLP recovery need these times.
+        """
         return bool(self.on_rtt_sample or self.handlers) or self.recovery in ("sack", "rack")

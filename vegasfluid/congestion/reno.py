@@ -27,10 +27,11 @@ __all__ = ["Reno"]
 
 
 def increase_window(flow: Any, now: int, acked: int) -> None:
-    """Grow `flow.cwnd` for an ACK: one packet in slow start, 1/cwnd afterwards.
+    """Grow `flow.cwnd` (packets) for an ACK: by 1 in slow start, by 1/cwnd afterwards.
 
-    With `byte_counting`, it grows by whole packets, and for each of the `acked` packets; with
-    `validates`, only while the window limits the sender. `now` (ps) is not used.
+    With `flow.byte_counting`, growth counts the `acked` packets instead of ACKs, and is by whole
+    packets. With `flow.validates`, the window grows only while it limits the sender. `now` (ps) is
+    not used.
     """
     if flow.validates and not flow.window_limited:
         return
@@ -60,14 +61,14 @@ class Reno(CongestionControl):
     host_defaults: ClassVar[Mapping[str, Any]] = {"recovery": "reno"}
 
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack; None: that of the
-    host, reno without one."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack (RFC 8985); None:
+    that of the host, or reno where the host has none."""
     byte_counting: bool | None = None
     """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux); None: as the host
-    does, not without one."""
+    does; without a host, by ACKs."""
     validates: bool | None = None
     """Grow only while the window limits the sender, not the application (RFC 7661); None: as the
-    host does, not without one."""
+    host does; without a host, always grow."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,13 +76,15 @@ class Reno(CongestionControl):
 
     @property
     def counts_acks(self) -> bool:
-        """Whether growth after slow start depends on the number of ACKs: not with byte counting."""
+        """Whether growth after slow start depends on the number of ACKs; not with byte counting."""
         return not self.byte_counting
 
     def growth(self, window: Window, signals: Signals) -> Window:
-        """d(window)/dt, packets/s: one packet per ACK in slow start, 1/cwnd per ACK after it.
+        """Rate of change of a flow's state between losses: d(cwnd)/dt in packets/s.
 
-        The field `slow_start` falls to 0, in 1/s, when the window reaches the initial ssthresh.
+        The window grows by one packet per ACK in slow start, by 1/cwnd packets per ACK after it.
+        The field `slow_start` falls to 0 (d(slow_start)/dt in 1/s) when the window reaches the
+        initial ssthresh.
         """
         counted = signals._replace(ack_every=1.0) if self.byte_counting else signals
         growth = loss_based_growth(window, counted, increase=1)
@@ -96,7 +99,7 @@ class Reno(CongestionControl):
     def loss_factor(self, process: str, window: Window) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        4/3 for periodic losses, 7/6 for independent ones, 1 for the mean field.
+        It is 4/3 for the process `periodic`, 7/6 for `iid`, and 1 for `meanfield`.
         """
         return aimd_loss_factor(process, 1 / 2)
 

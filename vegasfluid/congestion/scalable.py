@@ -38,10 +38,11 @@ Flow = Any
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow `flow.cwnd` for an ACK: one packet in slow start, then `increase` packets.
+    """Grow `flow.cwnd` for an ACK: one packet in slow start, then `flow.increase` packets.
 
-    Up to the legacy window it grows by 1/cwnd. With `byte_counting`, it grows by that for each of
-    the `acked` packets, and slow start ends at ssthresh. `now` (ps) is not used.
+    After slow start it grows by 1/cwnd packets instead while it is at most the legacy window. With
+    `flow.byte_counting`, it grows so for each of the `acked` packets, and slow start ends exactly
+    at ssthresh. `now` (ps) is not used.
     """
     counted = 1
     if flow.byte_counting:
@@ -56,9 +57,9 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Window after a loss, packets: the window in use (`window`) minus the fraction b of it.
+    """Window after a loss, packets: the window in use (`window`) minus its fraction `decrease`.
 
-    Up to the legacy window, minus one half.
+    A window of at most the legacy window is halved.
     """
     if window <= flow.legacy_window:
         return window / 2
@@ -82,17 +83,17 @@ class Scalable(CongestionControl):
     decrease: Annotated[Share, Positive, Lt(1)] = 1 / 8
     """Fraction of the window that a loss takes away."""
     legacy_window: Packets = 16
-    """Window up to which it behaves as standard TCP; 0: never."""
+    """Window up to which it behaves as standard TCP (grows by 1/cwnd per ACK, halves); 0: never."""
     recovery: str | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack; None: that of the
-    host, sack without one."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), rack (RFC 8985); None:
+    that of the host, or sack where the host has none."""
     byte_counting: bool | None = None
     """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux); None: as the host
-    does, not without one."""
+    does; without a host, by ACKs."""
 
     @property
     def counts_acks(self) -> bool:
-        """Whether growth after slow start depends on the number of ACKs: not with byte counting."""
+        """Whether growth after slow start depends on the number of ACKs; not with byte counting."""
         return not self.byte_counting
 
     def __post_init__(self) -> None:
@@ -116,7 +117,7 @@ class Scalable(CongestionControl):
     def after_loss(self, window: Window, signals: Signals) -> Window:
         """State after one loss event: the window minus the fraction `decrease`, `slow_start` 0.
 
-        Up to the legacy window, minus one half.
+        A window of at most the legacy window is halved, with a smooth change over the next packet.
         """
         above = self.above(window)
         cut = (1 - above) / 2 + above * self.decrease
@@ -125,11 +126,11 @@ class Scalable(CongestionControl):
     def loss_factor(self, process: str, window: Window) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        ln(1 / (1 - b)) / b, for both periodic and independent losses. Growth is exponential: a
-        cycle
-        of 1/p packets goes from W to W / (1 - b) and takes ln(1 / (1 - b)) / a round trips.
-        Independent losses have the same mean, by the limit s -> 0 of the moments
-        s a E[W^(s-1)] = p (1 - (1 - b)^s) E[W^s]. Up to the legacy window it is Reno's.
+        It is 1 for `meanfield`, and ln(1 / (1 - b)) / b for `periodic` and `iid`, with
+        b = `decrease`. Growth by a = `increase` per ACK is exponential: a cycle of 1/p packets goes
+        from W to W / (1 - b) and takes ln(1 / (1 - b)) / a round trips. Independent losses have the
+        same mean, by the limit s -> 0 of the moments s a E[W^(s-1)] = p (1 - (1 - b)^s) E[W^s]. Up
+        to the legacy window it is Reno's factor.
         """
         if process == "meanfield":
             return 1.0

@@ -51,8 +51,9 @@ ns2_on_ack = NS2.rules.on_ack
 def take_route_sample(flow: Flow, rtt: float) -> None:
     """Process the RTT (ps) of a packet that was sent once, to detect a longer route.
 
-    That of the K-th packet minus the base RTT is stored as `backlog_delay` (ps). Later samples form
-    groups of N, of which the smallest RTT is compared with the base RTT.
+    The first sample after K packets of the connection (`flow.learning`) minus the base RTT is
+    stored as `backlog_delay` (ps). Later samples form groups of N (`flow.group_size`), of which the
+    smallest RTT is compared with the base RTT.
     """
     if flow.backlog_delay == UNKNOWN:
         if flow.una - flow.opened >= flow.learning:
@@ -69,8 +70,10 @@ def take_route_sample(flow: Flow, rtt: float) -> None:
 def end_group(flow: Flow) -> None:
     """At the end of a group of N packets, count consecutive groups with a high RTT.
 
-    After L of them the base RTT (ps) becomes the group's smallest RTT, and the window (packets)
-    grows in proportion, plus one packet. Changes the flow's record.
+    The group's smallest RTT is high if it exceeds the base RTT by more than `backlog_delay` plus
+    the smaller of `delta` times the base RTT and `margin` (ps). After L such groups
+    (`flow.groups`) it becomes the base RTT, and the window (packets) grows in proportion, plus one
+    packet. Changes the flow's record.
     """
     allowed = flow.backlog_delay + min(flow.delta * flow.base_rtt, flow.margin)
     if flow.group_rtt - flow.base_rtt <= allowed:
@@ -143,23 +146,24 @@ class VegasRerouting(CongestionControl):
         *NS2.sources,
     )
     alpha: Annotated[Packets, Positive] = 1
-    """Backlog below which the window grows."""
+    """Backlog below which the window grows, packets."""
     beta: Annotated[Packets, Positive] = 3
-    """Backlog above which the window shrinks."""
+    """Backlog above which the window shrinks, packets."""
     gamma: Annotated[Packets, Positive] = 1
-    """Backlog above which slow start ends; the paper's gamma is `margin`."""
+    """Backlog above which slow start ends, packets; the paper's gamma is `margin`."""
     learning: Annotated[Packets, Ge(1)] = 100
-    """Packet whose RTT gives the queueing delay of the backlog (K)."""
+    """Number (K) of the packet whose RTT minus the base RTT is the backlog's queueing delay."""
     group: Annotated[Packets, Ge(1)] = 20
-    """Packets of a group, of which the smallest RTT is used (N)."""
+    """RTT samples in a group, of which the smallest is compared with the base RTT (N)."""
     groups: Annotated[int, Ge(1), Le(1_000_000)] = 4
-    """Groups in a row with a high RTT that change the base RTT (L)."""
+    """Number of consecutive groups with a high RTT after which the base RTT changes (L)."""
     delta: Annotated[Share, Positive, Lt(1)] = 0.2
-    """Increase of the RTT that is high, as a fraction of the base RTT."""
+    """A group's RTT is high if it exceeds the base RTT by more than the queueing delay of the
+    backlog plus this fraction of the base RTT, or plus `margin` if that is smaller."""
     margin: Annotated[Delay, Positive] = 0.1
-    """Upper bound of that increase (gamma of the paper)."""
+    """Upper bound of `delta` times the base RTT, s (gamma of the paper)."""
     softness: Annotated[Packets, Positive] = 0.25
-    """Width of the fluid model's smooth thresholds."""
+    """Width of the fluid model's smooth thresholds of the backlog, packets."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -167,7 +171,7 @@ class VegasRerouting(CongestionControl):
 
     @property
     def usual_host(self) -> str:
-        """Name of the kind of host whose implementation this is: `ns2`."""
+        """Name `ns2` of the kind of host whose Vegas this extends."""
         return NS2.name
 
     @property
@@ -186,8 +190,8 @@ class VegasRerouting(CongestionControl):
     def stationary_fields(self, window: ReroutingWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
         """Fields that no longer change at equilibrium, by name, with their values after a run.
 
-        No slow start, the base RTT (s) that the flow has measured, the queueing delay (s) of its
-        backlog, and no group with a high RTT.
+        `slow_start`, `threshold` and `groups_high` are 0, `base_rtt` is `base_rtt` (s),
+        `backlog_delay` is `rtt` - `base_rtt` (s), and `acked` is `learning` (packets).
         """
         measured = {"acked": self.learning + 0 * window.cwnd, "backlog_delay": rtt - base_rtt}
         plain = self.plain.stationary_fields(_as_vegas(window), rtt, base_rtt)
@@ -202,7 +206,10 @@ class VegasRerouting(CongestionControl):
         return replace(self, alpha=plain.alpha, beta=plain.beta)
 
     def in_flight(self, window: ReroutingWindow, rtt: Any) -> Any:
-        """Packets in flight that a state allows at a round-trip time (s), as for Vegas."""
+        """Packets in flight that a state allows at a round-trip time (s), as for Vegas of ns-2.
+
+        It is the window minus half a packet for the fraction of flows that recover from a loss.
+        """
         return self.plain.in_flight(_as_vegas(window), rtt)
 
     def growth(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
@@ -215,8 +222,8 @@ class VegasRerouting(CongestionControl):
     def drift(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
         """Mean rate of change of the state of a group of flows, by growth and by losses.
 
-        As for Vegas, a fraction of the flows still recovers from a loss and grows; the others are
-        at equilibrium. Each field is in its unit per second (`cwnd` in packets/s).
+        As for Vegas, a fraction of the flows still recovers from a loss and grows; the rest of the
+        flows are at equilibrium. Each field is in its unit per second (`cwnd` in packets/s).
         """
         plain = self.plain
         backlog = plain.backlog(_as_vegas(window), signals)
@@ -257,14 +264,15 @@ class VegasRerouting(CongestionControl):
         )
 
     def after_loss(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
-        """State after one loss event: the window minus a quarter, `slow_start` 0, as for Vegas."""
+        """State after one loss event: 3/4 of the window, `slow_start` 0, as for Vegas of ns-2."""
         after = self.plain.after_loss(_as_vegas(window), signals)
         return window._replace(cwnd=after.cwnd, slow_start=after.slow_start)
 
     def loss_factor(self, process: str, window: ReroutingWindow) -> Any:
         """Factor, without unit, by which `drift` multiplies the loss rate, for a loss process.
 
-        It is that of Vegas of ns-2: additive increase with a cut by a quarter.
+        It is the factor of additive increase (`aimd_loss_factor`) with a cut b = 1/4: 1 for
+        `meanfield`, 8/7 for `periodic`, 15/14 for `iid`.
         """
         return self.plain.loss_factor(process, _as_vegas(window))
 
@@ -287,7 +295,8 @@ class VegasRerouting(CongestionControl):
     def packet_parameters(self) -> dict[str, float]:
         """Parameters that the packet rules read from the flow's record, by field name.
 
-        Thresholds and group sizes are in packets, `delta` is a fraction, `margin` in ps.
+        They are `alpha`, `beta`, `gamma`, `learning` and `group_size` (packets), `groups`, `delta`
+        (a fraction), and `margin` (ps).
         """
         names = ("alpha", "beta", "gamma", "learning", "delta")
         return {

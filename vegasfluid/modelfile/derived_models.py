@@ -97,9 +97,9 @@ def _end_reader(unit: Unit | None, limits: tuple[Limit, ...], hint: Any) -> Any:
     It checks the limits and returns the number in the unit of the file.
 
     Args:
-        unit: unit of the field; None: not a quantity.
+        unit: unit of the field; None for a field that is not a quantity.
         limits: limits of the field, in internal units.
-        hint: annotation of the field, which the type follows if there is no unit.
+        hint: annotation of the field, used only if `unit` is None.
     """
     if unit is None:
         return reader(hint)
@@ -139,8 +139,8 @@ def _read_range(
 def given_values(kind: type, given: BaseModel) -> dict[str, Any]:
     """Validated values that a file gives for fields of class `kind`, by field name.
 
-    In internal units; a `Range` keeps the unit of the file. Fields that the file leaves out are
-    missing.
+    Numbers are in internal units, but a `Range` keeps the unit of the file. Fields that the file
+    leaves out are not in the dict.
     """
     keys = {entry.name: key_of(kind, entry.name) for entry in fields(kind)}
     return {

@@ -240,7 +240,11 @@ def _reason(
 
 
 def _nearest(key: str, known: list[str]) -> str:
-    """Suggestion of the known key most similar to an unknown `key`, or a list of all known keys."""
+    """Suggestion of the known key most similar to an unknown `key`, as a phrase.
+
+    Without a similar one it is the first known key that contains `key`, or else a list of all known
+    keys.
+    """
     close = difflib.get_close_matches(_short(key), known, n=1) or [
         known_key for known_key in known if key in known_key
     ]
@@ -255,7 +259,11 @@ def _at(document: Any, path: Keys) -> Any:
 
 
 def _path(path: Keys) -> str:
-    """A path of keys and indices as TOML writes it, such as `flows.reno.start[2]`."""
+    """A path of keys and indices as TOML writes it, such as `flows.reno.start[2]`.
+
+    Keys of other characters than letters, digits, `_` and `-` are in quotes. Keys are cut to 60
+    characters.
+    """
     text = ""
     for key in path:
         if isinstance(key, int):

@@ -58,7 +58,11 @@ def _places(text: str) -> Iterator[tuple[int, Path]]:
 
 
 def _indexed(keys: Path, tables: Counter[Path]) -> Path:
-    """Path of a table below lists of tables: in the last table of each."""
+    """Path of the table with the dotted name `keys`, with an index after each list of tables.
+
+    The index is that of the list's last table so far; `tables` has the number of tables of each
+    list.
+    """
     path: Path = ()
     for key in keys[:-1]:
         path = (*path, key)
@@ -78,7 +82,11 @@ def _keys(dotted: str) -> Path:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each statement of a text with its first line; it may go over several lines."""
+    """Yield the number of the first line (from 1) and the text of each statement.
+
+    A statement may go over several lines. Nothing more is yielded once more than `MOST_PARSED`
+    characters have been parsed.
+    """
     begun, first, left = "", 0, MOST_PARSED
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         if not begun:

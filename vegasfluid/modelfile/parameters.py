@@ -51,7 +51,10 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """Key in the owner's table of the file: that of the parameter, or of its part (`law`)."""
+        """Key in the owner's table of a model file.
+
+        It is the key of the parameter (`capacity_mbps`), or of the part that has it (`law`).
+        """
         if self.part is not None:
             return self.part
         return key_of(OWNERS[self.group], self.field)
@@ -59,8 +62,8 @@ class Parameter:
     def value(self, network: Network) -> Any:
         """Value of the parameter in `network`, in the unit that ends its name.
 
-        A value that the network leaves to a host is that of the host; one that follows from other
-        parameters is computed from them.
+        Where the network leaves a value to a host, it is the host's value; a value that follows
+        from other parameters (CUBIC's `friendly_increase`) is computed from them.
         """
         owner = getattr(network.resolved(), self.group)[self.owner]
         holder = owner if self.part is None else getattr(owner, self.part)
@@ -154,7 +157,11 @@ def _short(name: str) -> str:
 
 
 def parameters(network: Network) -> dict[str, Parameter]:
-    """All numeric parameters of a network by name, such as `bottleneck.buffer_packets`."""
+    """All numeric parameters of a network by name, such as `bottleneck.buffer_packets`.
+
+    Fields without a unit, with a list, or None where also no host sets them, are not included, but
+    the number of flows (`reno.count`) is.
+    """
     known: dict[str, Parameter] = {}
     for group, parts in PARTS.items():
         for owner, owner_value in getattr(network.resolved(), group).items():
@@ -178,7 +185,8 @@ def numbers_of(holder: Value, packet_bytes: int) -> list[tuple[str, str, float]]
 
     Returns:
         For each field its name, its key in a model file, and internal units per unit of the key
-        (0.001 for `_ms`).
+        (0.001 for `_ms`). Fields without a unit, or whose value in use is None or a list, are left
+        out.
     """
     numbers = []
     for field in fields(holder):

@@ -94,7 +94,7 @@ def ranges_of(
     Args:
         document: content of the file.
         network: network of the file with the nominal values.
-        noted: ranges by field name, by the `id` of their table.
+        noted: for the `id` of each table, its ranges by field name.
 
     Raises:
         ValidationError: if values inside the ranges are invalid in combination.

@@ -181,7 +181,7 @@ def _toml(text: str, name: str) -> Document:
 
 
 def _decimal(text: str) -> Decimal:
-    """Decimal of a number's text; infinite or zero if its exponent is beyond that of decimals."""
+    """Decimal of a number's text; infinite or zero if its exponent is too large for a Decimal."""
     try:
         return Decimal(text)
     except InvalidOperation:  # an exponent beyond even decimals: infinite, or zero

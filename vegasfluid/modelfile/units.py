@@ -52,7 +52,7 @@ def choosing_key(kind: type) -> str | None:
 
 
 def former_key(base: type) -> str | None:
-    """Key that selected a subclass of `base` in model files until November 2026; or None.
+    """Key that selected a subclass of `base` in model files until November 2026, if not `name`.
 
     >>> former_key(QueueDiscipline)
     'law'
@@ -94,7 +94,8 @@ def _ratio(unit: Unit | None, packet_bytes: int) -> Fraction:
 def _as_python_would(number: float, unit: Unit | None, packet_bytes: int) -> float:
     """A number in the file's unit converted to internal units in float arithmetic.
 
-    The functions `ms` and `mbps`, which Python scripts use, give the same to the last bit.
+    The result equals that of the functions `ms` and `mbps`, which Python scripts use, to the last
+    bit.
     """
     if unit is not None and unit.edge == "mbps":
         return mbps(number, packet_bytes)

@@ -31,7 +31,8 @@ def dumps(model: Model) -> str:
         TOML text in the units of model files (ms, Mbit/s, packets).
 
     Raises:
-        InvalidInput: if the network does not have the nominal values of its ranges.
+        InvalidInput: if the network does not have the nominal value of a range, or a range has an
+            unknown name or is of a parameter that a file may not give as a range.
 
     >>> from vegasfluid.modelfile import load, loads
     >>> model = load("models/weigle_feng_network2.toml")

@@ -73,15 +73,16 @@ def check_round_trip(whose: str, given_as: str, flows: Flows, links: Sequence[Li
 
 
 def check_event(network: Network, whose: str, event: Event) -> None:
-    """Check that an event names a link and a class, and leaves a possible round trip.
+    """Check that an event names a known link and class, and leaves a possible round trip.
 
     Args:
-        network: the network.
+        network: the network, whose initial link delays are used.
         whose: the event's table, for the error message.
         event: the event.
 
     Raises:
-        InvalidInput: for an unknown name, or a base RTT below that of the links.
+        InvalidInput: for an unknown name, or a new base RTT below twice the delay of the class's
+            links.
     """
     if event.link != "access" and event.link not in network.links:
         known = "access or one of " + ", ".join(network.links)

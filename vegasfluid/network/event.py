@@ -19,9 +19,9 @@ class Event(Value):
     at: Seconds
     """Time of the change, s."""
     link: str
-    """Name of a link, or `access` for the access links of `flows`."""
+    """Name of the link that changes, or `access` for the access links of the class `flows`."""
     delay: Delay
     """The new delay, s: of a link, one way; of access links, the new value of the class's
     `access_delay` or `base_rtt`, whichever the class defines."""
     flows: str | None = None
-    """The class whose access links change; None: all classes."""
+    """The class whose access links change, None: all classes; not used for a link by name."""

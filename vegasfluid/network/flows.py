@@ -39,7 +39,8 @@ class UniformStart(Value):
 class Flows(Value):
     """A class of identical flows.
 
-    Fields marked so are those of the flows' `host` if they are None.
+    Exactly one of `base_rtt` and `access_delay` is given. Fields for which None means "the host's"
+    have the value of the flows' `host` if they are None.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> Flows(5, Reno(), base_rtt=0.04).propagation([Link(1000.0, 100)])
@@ -51,11 +52,11 @@ class Flows(Value):
     law: CongestionControl
     """Their congestion control."""
     base_rtt: Annotated[Delay, Positive] | tuple[Annotated[Delay, Positive], ...] | None = None
-    """Round-trip propagation delay, s: one for all, or one per flow. Instead of `access_delay`."""
+    """Round-trip propagation delay, s, of the links included: one for all, or one per flow."""
     access: Annotated[PacketsPerSecond, Positive] | None = None
     """Rate of the access link at each end, packets/s; None: unlimited."""
     access_delay: Delay | None = None
-    """One-way propagation delay of the access link at each end, s."""
+    """One-way propagation delay of the access link at each end, s; the links' delays are added."""
     start: Seconds | tuple[Seconds, ...] | UniformStart = 0.0
     """Start time, s: one value, one per flow, or random."""
     traffic: TrafficSource = field(default_factory=Bulk)
@@ -67,8 +68,8 @@ class Flows(Value):
     max_window: Annotated[Packets, Ge(1)] = 1e5
     """Largest window, packets: the advertised window or the send buffer."""
     host: HostName | None = None
-    """Kind of the hosts at both ends, a name in `HOSTS`; None: that of the network's Vegas classes
-    (`Network.default_host`)."""
+    """Kind of the hosts at both ends, a name in `HOSTS`; None: `Network.default_host` (the host of
+    the network's Vegas classes, else `textbook`)."""
     initial_window: Annotated[Packets, Ge(1)] | None = None
     """Initial congestion window, packets; None: the host's."""
     initial_ssthresh: Annotated[Packets, Ge(2)] | None = None
@@ -114,16 +115,21 @@ class Flows(Value):
 
     @property
     def settings(self) -> Host:
-        """What the flows' hosts do: the values of `host`, or those that the flows have themselves.
+        """Host of the flows, with the values that the flows or their law set themselves.
 
-        It exists where the host is known, as in `Network.resolved`.
+        Raises:
+            AssertionError: if `host` is None; in `Network.resolved()` it never is.
         """
         assert self.host is not None, "the host is known in Network.resolved() only"
         return replace(HOSTS[self.host], **self.own_settings)
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """Values of fields of `Host` that the flows or their congestion control give themselves."""
+        """Values that the flows or their congestion control set themselves, by field of `Host`.
+
+        The flows' own value counts more than that of their congestion control; None counts as not
+        set.
+        """
         names = [entry.name for entry in fields(Host) if entry.name != "name"]
         return {
             name: getattr(owner, name)
@@ -133,12 +139,12 @@ class Flows(Value):
         }
 
     def on_host(self, name: str) -> Flows:
-        """Copy of the flows on a host, unless they have one, with all values of that host.
+        """Copy of the flows in which `host`, and all values that None leaves to it, are set.
 
-        Complete flows return themselves.
+        Flows in which nothing is missing are returned themselves.
 
         Args:
-            name: a name in `HOSTS`.
+            name: host of flows whose `host` is None, a name in `HOSTS`; otherwise not used.
         """
         host = HOSTS[self.host or name]
         values = {

@@ -68,9 +68,10 @@ class Host(Value):
     ack_bytes: Annotated[int, Ge(1), Le(65535)]
     """Size of an acknowledgement on the wire, bytes; 52: with the timestamps of RFC 7323."""
     recovery: str | None
-    """Loss recovery of congestion controls that have a choice; None: that of their definition."""
+    """Loss recovery of congestion controls that have a choice, such as `sack`; None: each control
+    has its own default (reno for Reno, sack for CUBIC, DCTCP, HighSpeed and Scalable)."""
     implementation: str | None
-    """Implementation of congestion controls that have several (CUBIC); None: that of the RFC."""
+    """Implementation of congestion controls that have several (CUBIC); None: `rfc9438`."""
     byte_counting: bool
     """Whether windows grow by the number of packets acknowledged, not of ACKs (RFC 3465)."""
     validates: bool

@@ -37,12 +37,13 @@ class Network(Value):
         links: one link, or links by name.
         flows: classes of flows by name.
         packet_bytes: size of a data packet on the wire, bytes.
-        ack_bytes: size of all acknowledgements on the wire, bytes; None: that of the host of each
-            class.
+        ack_bytes: size of all acknowledgements on the wire, bytes; None: for each class the
+            `ack_bytes` of its host.
         events: changes of delay during the run, in order of time.
 
     Raises:
-        InvalidInput: for an unknown link in a path or an event, or no flows.
+        InvalidInput: for no links or flows, an unknown name in a path or an event, or a base RTT
+            below twice the delay of its links.
     """
 
     links: Mapping[str, Link]
@@ -89,18 +90,18 @@ class Network(Value):
 
     @property
     def default_host(self) -> str:
-        """Name of the host (TCP implementation) of classes without one: that of the Vegas classes.
+        """Name of the host of classes whose `host` is None, that of the network's Vegas classes.
 
-        `textbook` where there is no Vegas class, or where they are of different implementations.
+        It is `textbook` without a Vegas class, or if these have different implementations.
         """
         hosts = {flows.law.usual_host for flows in self.flows.values()} - {None}
         return (hosts.pop() if len(hosts) == 1 else None) or TEXTBOOK.name
 
     def resolved(self) -> Network:
-        """Network with the same behaviour in which every class has a host and all of its values.
+        """Network with the same behaviour in which no value is left to a host or a default.
 
-        Queue disciplines have theirs, too. The simulators and analyses read this network. A network
-        that is complete returns itself.
+        Every class has a host and all of its values, and every queue discipline its parameters. The
+        simulators and analyses read this network. A complete network is returned itself.
 
         >>> from vegasfluid import Reno, Vegas
         >>> flows = {"a": Flows(1, Reno(), base_rtt=0.1), "b": Flows(1, Vegas(), base_rtt=0.1)}
@@ -158,8 +159,7 @@ class Network(Value):
         return tuple(self.links) if path is None else path
 
     def queue_indices(self, flows: str) -> tuple[list[int], list[int]]:
-        """Indices of the queues that the data packets and the ACKs of class `flows` cross, in
-        order.
+        """Indices of the queues that data packets and ACKs of class `flows` cross, each in order.
 
         Queue i < n (the number of links) is that of link i in the forward direction, n + i that
         of the same link in the reverse direction.
@@ -209,9 +209,7 @@ class Network(Value):
         return replace(self, links=links, flows={**self.flows, **flows}, events=())
 
     def stages(self) -> Iterator[Network]:
-        """Copies of the network without events: with the initial delays, then those after each
-        event.
-        """
+        """Yield copies without events, with the initial delays, then those after each event."""
         network = replace(self, events=())
         yield network
         for event in self.events:
@@ -225,12 +223,12 @@ class Network(Value):
     def send_overhead(self, flows: str) -> float:
         """Maximum of the random delay before each transmission of class `flows` in packet runs, s.
 
-        The default is one packet time of the slowest drop-tail or CoDel link on the path that
-        several flows share; 0 without such a link, and for flows that do not respond to losses.
-        Without any randomness, flows over a drop-tail link synchronise, and the phase of their
-        packets decides which of them loses (S. Floyd and V. Jacobson, "On traffic phase effects in
-        packet-switched gateways", 1992, which proposes this remedy); the timing of real hosts
-        always varies.
+        It is `Flows.send_overhead` if that is given. The default is one packet time of the slowest
+        drop-tail, fq, CoDel or FQ-CoDel link on the path that several flows share; 0 without such a
+        link, and for flows that do not respond to losses. Without any randomness, flows over a
+        drop-tail link synchronise, and the phase of their packets decides which of them loses
+        (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992,
+        which proposes this remedy); the timing of real hosts always varies.
         """
         chosen = self.flow_class(flows)
         if chosen.send_overhead is not None or not chosen.law.rules.reliable:

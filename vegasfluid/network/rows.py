@@ -20,7 +20,11 @@ FLOW_COLUMNS = ("class", "flows", "base RTT, ms", "control", "traffic")
 
 
 def link_rows(network: Network) -> Iterator[tuple[str, ...]]:
-    """Each link: its name, capacity (Mbit/s, packets/s), delay, buffer and queue discipline."""
+    """Yield the cells of each link as text, in the order and units of `LINK_COLUMNS`.
+
+    They are its name, capacity in Mbit/s and in packets/s, delay (ms), buffer (packets) and queue
+    discipline.
+    """
     one_mbps = mbps(1.0, network.packet_bytes)
     for name, link in network.links.items():
         rate = (f"{link.capacity / one_mbps:.4g}", f"{link.capacity:.1f}")
@@ -28,7 +32,10 @@ def link_rows(network: Network) -> Iterator[tuple[str, ...]]:
 
 
 def flow_rows(network: Network) -> Iterator[tuple[str, ...]]:
-    """Each class: its name, number of flows, mean base RTT, congestion control and traffic."""
+    """Yield the cells of each class as text, in the order and units of `FLOW_COLUMNS`.
+
+    They are its name, number of flows, mean base RTT (ms), congestion control and traffic.
+    """
     for name, flows in network.flows.items():
         rtt = f"{network.mean_base_rtt(name) * 1e3:.2f}"
         yield (name, str(flows.count), rtt, flows.law.label, traffic(flows))

@@ -44,11 +44,12 @@ def implausible_times(
 
 
 def weak_access(links: Mapping[str, Link], access_rates: Iterable[Any]) -> Iterator[str]:
-    """A sentence if the access links together are slower than the slowest link.
+    """Yield one sentence if the access links together are slower than the slowest link.
 
     Args:
         links: the links by name.
-        access_rates: of each class, of all its flows together, packets/s.
+        access_rates: for each class the sum of its flows' access rates, packets/s; infinite where
+            the access links have no limit.
     """
     slowest = min(link.capacity for link in links.values())
     if below(sum(access_rates), slowest):

@@ -76,8 +76,8 @@ class CubicWindow(NamedTuple):
     Args:
         cwnd: congestion window, packets.
         k: time from the last loss to the plateau of the cubic, s.
-        elapsed: time since the last loss, s.
-        squared: its square, s^2.
+        elapsed: time since the last loss in which the window limited the sender, s.
+        squared: mean of the squares of the flows' `elapsed`, s^2.
         slow_start: fraction of the flows that are in slow start.
     """
 
@@ -126,7 +126,7 @@ class Cubic(EpochCongestionControl):
     None: that of the host, rfc9438 where it has none."""
     recovery: str | None = None
     """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675) or rack (RFC 8985); None:
-    that of the host, sack without one."""
+    that of the host, or sack where the host has none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -163,19 +163,22 @@ class Cubic(EpochCongestionControl):
 
     @property
     def counts_acks(self) -> bool:
-        """Whether growth after slow start depends on the number of ACKs: it follows the time."""
+        """False, as growth after slow start follows the time, not the number of ACKs."""
         return False
 
     def init(self, cwnd: Any, rtt: Any) -> CubicWindow:
-        """Initial state: slow start with the window `cwnd` (packets); after it, K = 0 (4.10)."""
+        """Initial state: slow start with the window `cwnd` (packets); K and all times are 0.
+
+        After slow start the cubic thus begins at its plateau (section 4.10). `rtt` is not used.
+        """
         zero = 0 * cwnd
         return CubicWindow(cwnd, zero, zero, zero, cwnd / cwnd)
 
     def growth(self, window: CubicWindow, signals: Signals) -> CubicWindow:
         """Rate of change of a flow's state between losses: d(cwnd)/dt in packets/s.
 
-        In slow start it is that of slow start; afterwards the slope of the cubic, or of the
-        Reno-friendly window where that is steeper.
+        In slow start the window grows by one packet per ACK; afterwards with the slope of the
+        cubic, or of the Reno-friendly window where that is steeper.
         """
         distance = (window.elapsed - window.k) ** 2
         return self.derivative(window, signals, distance, self.reno_increase)
@@ -205,7 +208,8 @@ class Cubic(EpochCongestionControl):
             rtt: round-trip time, s.
 
         Returns:
-            The state; its window is that of the cubic, or the Reno-friendly one where larger.
+            The state outside slow start. Its window is the cubic's, or, with `friendly`, the
+            Reno-friendly window if that is larger.
         """
         start = self.beta * lost
         cwnd = start + self.C * (plateau**3 + (age - plateau) ** 3)

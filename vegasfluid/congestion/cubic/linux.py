@@ -79,7 +79,9 @@ def begin_epoch(flow: Flow, now: int, acked: int) -> None:
 def packets_to_target(flow: Flow, now: int) -> float:
     """Packets to be acknowledged per packet of growth, so that the window follows the cubic.
 
-    The target is the cubic one smallest RTT after `now` (ps). A whole number, as in the kernel.
+    The target is the cubic one smallest RTT after `now` (ps). The result is rounded down to a whole
+    number, as in the kernel, and may be 0. It is `NO_GROWTH` windows where the target is not above
+    the window, and at most `FIRST_EPOCH_COUNT` before the first loss.
     """
     ahead = 0.0 if flow.delay_min == UNKNOWN else flow.delay_min
     t = (now - flow.epoch_start + ahead) * SECONDS - flow.plateau
@@ -96,7 +98,8 @@ def packets_to_target(flow: Flow, now: int) -> float:
 def update_count(flow: Flow, now: int, acked: int) -> None:
     """Update `flow.per_packet`, the packets to be acknowledged per packet of growth.
 
-    It is updated for an ACK of `acked` packets at `now` (ps).
+    An ACK of `acked` packets at `now` (ps) updates it only if the window has changed, or 1/32 s
+    have passed, since the last update. It then is at least `FEWEST_PER_PACKET`.
     """
     flow.friendly_acked += acked
     tick = now // TICK * TICK
@@ -147,7 +150,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Window after a loss, packets: beta times the window in use (`window`), at least 2.
+    """Window after a loss: beta times `window` (in use), rounded down to packets, at least 2.
 
     Ends the epoch, and sets `last_max` (packets), which fast convergence may lower.
     """

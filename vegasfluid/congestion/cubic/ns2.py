@@ -128,7 +128,11 @@ def leave_loss_state(flow: Flow) -> None:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic."""
+    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic.
+
+    An ACK adds at most one packet. The window does not grow unless it limits the sender and is
+    below `flow.max_window`.
+    """
     if not flow.after_timeout:
         flow.ack_ratio += acked - flow.ack_ratio // 16
     if flow.window_limited and flow.cwnd < flow.max_window:
@@ -151,7 +155,7 @@ def grow(flow: Flow, tick: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Window after a loss, packets: beta times the window in use (`window`), at least 2.
+    """Window after a loss: beta times `window` (in use), rounded down to packets, at least 2.
 
     Ends the epoch, and sets `last_max` (packets), which fast convergence may lower.
     """
@@ -176,7 +180,8 @@ def on_restart(flow: Flow, now: int) -> None:
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
     """Lower `delay_min` (eighths of a millisecond) to an ACK's RTT (ps) if that is smaller.
 
-    Not in recovery, and not in the first second of an epoch.
+    `delay_min` is 0 until the first sample. Samples are ignored in recovery and in the first second
+    of an epoch; where none has begun, in the first second of the run.
     """
     tick = flow.acked_at // MILLISECOND
     if flow.in_recovery or flow.after_timeout or tick - flow.epoch_start < SECOND:

@@ -69,7 +69,9 @@ def begin_epoch(flow: Flow, now: int) -> None:
 def packets_to_target(flow: Flow, now: int) -> float:
     """Packets to be acknowledged per packet of growth, so that the window follows the cubic.
 
-    The target is the cubic one smallest RTT after `now` (ps). A whole number, as in ns-3.
+    The target is the cubic one smallest RTT after `now` (ps). The result is rounded down to a whole
+    number, as in ns-3, and may be 0. It is `NO_GROWTH` windows where the target is not above the
+    window, and at most `COUNT_CLAMP` before the first loss.
     """
     ahead = 0.0 if flow.delay_min == UNKNOWN else flow.delay_min
     t = (now - flow.epoch_start + ahead) * SECONDS - flow.plateau
@@ -101,7 +103,11 @@ def follow_reno(flow: Flow, count: float) -> float:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic."""
+    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic.
+
+    Slow start adds one packet for each acknowledged packet, and may exceed ssthresh. After it an
+    ACK adds at most one packet. Nothing happens unless the window limits the sender.
+    """
     if not flow.window_limited:
         return
     if flow.cwnd < flow.ssthresh:

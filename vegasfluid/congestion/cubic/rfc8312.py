@@ -68,7 +68,10 @@ def grow(flow: Flow) -> None:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic."""
+    """Grow `flow.cwnd` for an ACK at `now` (ps): one packet in slow start, then along the cubic.
+
+    Nothing grows unless the window limits the sender. `acked` is not used.
+    """
     count_time(flow, now)
     if not flow.window_limited:
         return
@@ -93,7 +96,10 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def window_after_timeout(flow: Flow, window: float) -> float:
-    """New ssthresh after a timeout, packets: beta times the window in use with its inflation."""
+    """New ssthresh after a timeout, packets: beta times the window in use with its inflation.
+
+    The argument `window` is not used. The next epoch begins without a W_max.
+    """
     remaining = window_after_loss(flow, window_in_use(flow))
     flow.w_max = 0.0
     return remaining

@@ -27,7 +27,8 @@ def end_round(flow: Flow, rtt: float) -> None:
     """At the end of a round trip, compare the backlog with the thresholds and set the increase.
 
     `rtt` is the latest round-trip time, ps. Sets `flow.increase`, the packets by which each ACK of
-    the next round trip changes the window, and may end slow start.
+    the next round trip changes the window. Ends slow start (ssthresh becomes 2) if the backlog
+    exceeds gamma.
     """
     backlog = flow.cwnd * (rtt - flow.base_rtt) / rtt
     flow.vegas_diff = backlog

@@ -82,15 +82,15 @@ class Vegas(CongestionControl):
     }
 
     alpha: Annotated[Packets, Positive] | None = None
-    """Backlog below which the window grows."""
+    """Backlog below which the window grows, packets; None: the dialect's default."""
     beta: Annotated[Packets, Positive] | None = None
-    """Backlog above which the window shrinks."""
+    """Backlog above which the window shrinks, packets; None: the dialect's default."""
     gamma: Annotated[Packets, Positive] | None = None
-    """Backlog above which slow start ends."""
+    """Backlog above which slow start ends, packets; None: the dialect's default."""
     dialect: str = "brakmo"
     """Implementation: brakmo, ns2, ns3 or linux."""
     softness: Annotated[Packets, Positive] = 0.25
-    """Width of the fluid model's smooth thresholds."""
+    """Width of the fluid model's smooth thresholds of the backlog, packets."""
 
     def __post_init__(self) -> None:
         require_one_of(self, "dialect", DIALECTS)
@@ -126,7 +126,7 @@ class Vegas(CongestionControl):
 
     @property
     def usual_host(self) -> str:
-        """Name of the kind of host whose Vegas this is: `textbook` for the dialect brakmo."""
+        """Name of the kind of host whose Vegas this is; `textbook` for the dialect brakmo."""
         return self.dialect if self.dialect in ("ns2", "ns3", "linux") else "textbook"
 
     @property
@@ -167,8 +167,8 @@ class Vegas(CongestionControl):
     def stationary_fields(self, window: VegasWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
         """Fields of the state that no longer change at equilibrium, by name, with their values.
 
-        No slow start, the base RTT (s) that the flow has measured and, in dialects without
-        `keeps_ssthresh`, a threshold of 0 packets.
+        `slow_start` is 0, `base_rtt` is `base_rtt` (s), the one that the flow has measured. In
+        dialects without `keeps_ssthresh`, `threshold` is 0 packets; in others it is not included.
         """
         zero = 0 * window.cwnd
         fields = {"slow_start": zero, "base_rtt": base_rtt + zero}
@@ -185,8 +185,8 @@ class Vegas(CongestionControl):
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
         """Packets in flight that a state allows: the window minus its unsent fraction of a packet.
 
-        The fraction is 1/2 while the window recovers from a loss, at equilibrium that of the
-        dialect.
+        The fraction is 1/2 for flows that recover from a loss, and `unsent_fraction` of the dialect
+        for flows at equilibrium.
 
         Args:
             window: state of a flow, or mean state of a group.
@@ -227,9 +227,9 @@ class Vegas(CongestionControl):
 
         Args:
             cwnd: congestion window, packets.
-            grow: fraction of the flows that grow.
+            grow: fraction of the flows that grow by Vegas's rule.
             backlog: estimated backlog, packets.
-            signals: what the sender observes.
+            signals: what the sender observes, of which `reordering` is used.
         """
         shrink = smooth.step(backlog - self.equilibrium_backlogs[1], self.softness)
         as_reno = 0.0
@@ -316,7 +316,8 @@ class Vegas(CongestionControl):
     def after_loss(self, window: VegasWindow, signals: Signals) -> VegasWindow:
         """State after one loss event: the window minus the dialect's loss cut, no slow start.
 
-        With `keeps_ssthresh`, at least the state's threshold, but one packet less than before.
+        With `keeps_ssthresh`, it is at least the smaller of `threshold` and the window before the
+        loss minus one packet.
         """
         left = (1 - self.implementation.loss_cut) * window.cwnd
         if self.implementation.keeps_ssthresh:

@@ -32,9 +32,9 @@ class VegasImplementation:
 
     Args:
         name: name in model files.
-        alpha: default, packets.
-        beta: default, packets.
-        gamma: default, packets.
+        alpha: default of the backlog below which the window grows, packets.
+        beta: default of the backlog above which the window shrinks, packets.
+        gamma: default of the backlog above which slow start ends, packets.
         loss_cut: fraction of the window that a loss takes away.
         slow_start_cut: fraction of the window taken away when slow start ends by `gamma`.
         slow_start_rounds: round trips in which slow start doubles the window.
@@ -47,14 +47,14 @@ class VegasImplementation:
         reno_during_reordering: whether the window grows as Reno's while packets are reordered.
         unsent_fraction: mean of cwnd - floor(cwnd) at equilibrium, packets: 0.5 where losses leave
             fractions of a packet and steps are whole packets, so that fractions stay, else 0.
-        steps_per_ack: whether each ACK of a round trip adds a part of the step, not its last one
-            the whole step.
+        steps_per_ack: whether the step of one packet per round trip is spread over the ACKs of the
+            round trip; otherwise its last ACK makes the whole step.
         min_samples: RTT samples needed in a round trip; with fewer, the window grows as Reno's.
         resets_base_rtt_at_timeout: whether a timeout sets the base RTT to the present RTT.
         keeps_ssthresh: whether a loss reduces the window to ssthresh (ns-3: ssthresh rises to
             3/4 of the largest window and does not fall while the window grows).
         whole_packets: whether alpha, beta and gamma must be whole numbers.
-        rules: packet rules.
+        rules: rules of the packet simulator.
         sources: literature and source code that define it.
         timeouts_like: recovery scheme whose fraction of timeouts the fluid model uses; None: that
             of `rules`.

@@ -45,7 +45,9 @@ def begin_round(flow: Flow) -> None:
 def end_round(flow: Flow, acked: int) -> None:
     """At the end of a round trip, change `flow.cwnd` by one packet, or leave slow start.
 
-    The backlog (packets, by the smallest RTT of the round) is compared with alpha, beta or gamma.
+    The backlog (whole packets, by the smallest RTT of the round) is compared with gamma in slow
+    start, otherwise with alpha and beta. Slow start that goes on grows by the `acked` packets of
+    this ACK. ssthresh rises to at least 3/4 of the window.
     """
     queueing = (flow.round_rtt - flow.base_rtt) / flow.base_rtt
     backlog = int(flow.cwnd * queueing)
@@ -78,10 +80,11 @@ def on_rtt_sample(flow: Flow, rtt: float) -> None:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Change `flow.cwnd` for an ACK: by Vegas's rule at the end of a round trip.
+    """Change `flow.cwnd` for an ACK, by Vegas's rule at the end of a round trip.
 
-    As Reno while packets are missing or reordered, or after a round with fewer than three RTT
-    samples; slow start grows with every ACK. `acked` is the number of new packets delivered.
+    While packets are missing or reordered, and at the end of a round trip with fewer than three RTT
+    samples, the window grows as Reno's. Slow start grows with every ACK. `acked` is the number of
+    new packets delivered; `now` (ps) is not used.
     """
     if not flow.vegas_on:
         as_reno(flow, acked)
@@ -116,7 +119,10 @@ def on_flight_start(flow: Flow, now: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Window after a loss, packets: half of the window in use (`window`)."""
+    """Window after a loss, packets: half of the window in use (`window`).
+
+    Also resets `flow.acked_count`, which counts packets for Reno's growth.
+    """
     flow.acked_count = 0
     return window / 2
 

@@ -124,7 +124,9 @@ def oldest_expired(flow: Flow, now: int) -> bool:
 def increase_window(flow: Flow, now: int, acked: int) -> None:
     """Add `flow.increase` (packets per ACK) to `flow.cwnd`, if the window is used.
 
-    It is used if at most two packets of it are not in flight. `now` (ps) and `acked` are not used.
+    It is used if it exceeds the packets in flight plus one by at most two packets. In slow start,
+    an `increase` of 1 becomes 0 once the window reaches ssthresh. `now` (ps) and `acked` are not
+    used.
     """
     if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
         flow.increase = 0.0
@@ -191,7 +193,8 @@ def on_duplicate_ack(flow: Flow, now: int) -> int:
 def reduce_window(flow: Flow, now: int) -> None:
     """Reduce a flow's window for a loss at `now` (ps), at most once per window of data.
 
-    A first loss takes away a quarter of the window, a second one of the same packet a half.
+    A first loss takes away a quarter of the window, a second loss of the same packet a half, both
+    in whole packets; a window of up to 3 packets becomes 2. The timers also grow.
     """
     again = flow.oldest_transmissions > 1
     flow.after_timeout = 0
@@ -220,7 +223,10 @@ def window_after_timeout(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout at `now` (ps), set `flow.cwnd` to two packets; the base RTT is kept."""
+    """After a timeout at `now` (ps), set `flow.cwnd` to two packets; the base RTT is kept.
+
+    Until all data sent before the timeout are acknowledged, duplicate ACKs retransmit nothing.
+    """
     flow.cwnd = 2.0
     flow.cwnd_after_loss = 0.0
     flow.cwnd_changed_at = now

@@ -54,9 +54,9 @@ def begin_round(flow: Flow) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Window after a loss, packets: ssthresh, at least one packet less than the one in use.
+    """Window after a loss, packets: ssthresh, but at most `window` - 1 and at least 2.
 
-    It is at least two packets. `window` is the window in use, packets.
+    `window` is the window in use, packets.
     """
     return max(min(flow.ssthresh, window - 1.0), SMALLEST_SSTHRESH)
 
@@ -64,10 +64,10 @@ def window_after_loss(flow: Flow, window: float) -> float:
 def end_round(flow: Flow) -> None:
     """At the end of a round trip, change `flow.cwnd` by one packet, or leave slow start.
 
-    Slow start ends where the backlog exceeds gamma, with the window that fits the base RTT, plus
-    one packet.
-
-    The backlog (packets, by the smallest RTT of the round) is compared with alpha, beta or gamma.
+    The backlog (whole packets, by the smallest RTT of the round) is compared with gamma in slow
+    start, otherwise with alpha and beta. If it exceeds gamma, slow start ends with the window that
+    fits the base RTT, plus one packet; otherwise slow start goes on with one packet more. ssthresh
+    rises to at least 3/4 of the window.
     """
     window = int(flow.cwnd)
     target = int(window * (flow.base_rtt / flow.round_rtt))
@@ -105,10 +105,11 @@ def on_rtt_sample(flow: Flow, rtt: float) -> None:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Change `flow.cwnd` for an ACK: by Vegas's rule at the end of a round trip.
+    """Change `flow.cwnd` for an ACK, by Vegas's rule at the end of a round trip.
 
-    As Reno while packets are missing or reordered, or after a round with fewer than three RTT
-    samples; slow start grows with every ACK. `acked` is the number of new packets acknowledged.
+    While packets are missing or reordered, and at the end of a round trip with fewer than three RTT
+    samples, the window grows as Reno's. Slow start grows by one packet with every ACK. `now` (ps)
+    and `acked` are not used.
     """
     if flow.sacked > 0 or flow.una < flow.recover:
         reno_step(flow)
@@ -128,7 +129,10 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout, start a round trip of a flow: discard the RTT samples before."""
+    """After a timeout, start a new round trip of a flow, without the RTT samples before it.
+
+    The base RTT is kept. `now` (ps) is not used.
+    """
     begin_round(flow)
 
 
