@@ -21,8 +21,8 @@ import numpy as np
 __all__ = ["Merit", "compass_search"]
 
 Merit = tuple[float, float]
-"""How bad a setting is: (violation of constraints, loss), compared in this order. Both have no unit;
-smaller is better."""
+"""How bad a setting is: (violation of constraints, loss), compared in this order; no units. Smaller
+is better."""
 Values = tuple[float, ...]
 """Values of all parameters, each in the parameter's unit."""
 

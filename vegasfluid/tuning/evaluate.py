@@ -297,7 +297,7 @@ def make_evaluator(
         network: with the parameters that were given.
         tuned: name of the tuned class.
         target_ratio: goodput of a tuned flow over that of another flow, to be reached.
-        settings: duration, warm-up, runs and first seed, see `RunSettings`.
+        settings: `until` and `warmup` (s), `runs`, `seed` and `report`, see `RunSettings`.
         others: classes that the tuned one is compared with; empty: all other classes.
         cache: runs to share with other evaluators of the network; None: a new cache.
 

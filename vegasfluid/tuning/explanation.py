@@ -147,8 +147,8 @@ def explain(recommendation: Recommendation, **settings: Unpack[RunSettings]) -> 
 
     Args:
         recommendation: result of `recommend` for one class.
-        settings: duration, warm-up, runs and seed of the packet runs with each other setting, see
-            `RunSettings`.
+        settings: `until` and `warmup` (s), `runs`, `seed` and `report` of the packet runs with each
+            other setting, see `RunSettings`.
 
     Returns:
         Theory of the equilibrium (or why there is none), and packet runs with the recommended

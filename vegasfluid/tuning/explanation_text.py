@@ -44,7 +44,7 @@ NEGLIGIBLE = 0.01
 """Smaller elasticities (per cent for 1 %) are listed without values, and smaller optional terms of
 alpha (packets) are left out."""
 LARGE_DIFFERENCE = 0.1
-"""Difference between packets and theory, as a fraction of alpha, that is worth a sentence."""
+"""Difference between packets and theory, as a fraction of alpha, that is explained."""
 
 
 def term_rows(result: Recommendation, why: EquilibriumTheory) -> list[tuple[str, float]]:

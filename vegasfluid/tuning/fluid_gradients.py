@@ -145,7 +145,7 @@ class FluidSpec(NamedTuple):
     Args:
         grid: sample times and integration step, s.
         warmup: initial time that means leave out, s.
-        parameters: what is tuned.
+        parameters: the tuned parameters.
         path: indices of the queues that give delay, drops and utilisation.
     """
 

@@ -113,8 +113,8 @@ def network_with_others_at_share(network: Network, tuned: str, all_tuned: Sequen
     goodput already were as wanted, so that one alpha can be found at a time.
 
     Args:
-        network: as given.
-        tuned: name of the one tuned class that stays as it is.
+        network: the network to change.
+        tuned: name of the one tuned class that is not changed.
         all_tuned: names of all tuned classes.
     """
     other = with_mean_rtt(
