@@ -21,8 +21,8 @@ import numpy as np
 __all__ = ["Merit", "compass_search"]
 
 Merit = tuple[float, float]
-"""How bad a setting is: violation of constraints, then the loss, which decides where these are
-equal; both without unit."""
+"""How bad a setting is: (violation of constraints, loss), compared in this order; no units. Smaller
+is better."""
 Values = tuple[float, ...]
 """Values of all parameters, each in the parameter's unit."""
 
@@ -40,13 +40,16 @@ def compass_search(
     """Find the settable values with the least merit near a start.
 
     Args:
-        evaluate: merit of values; called once for each setting.
-        settable: maps logarithms, (parameters,), to the nearest values that systems accept.
-        start: values at which the search begins.
+        evaluate: returns the merit of values; called once for each setting.
+        settable: maps natural logarithms, (parameters,), to the nearest values that systems accept.
+        start: values at which the search begins, evaluated as they are.
         bounds: smallest and largest logarithm of each parameter.
         first_step: first step, in logarithms.
-        last_step: the search ends after steps of this length, in logarithms.
-        max_evaluations: largest number of settings that are evaluated.
+        last_step: the search ends where the step has been halved to less than this, in logarithms.
+        max_evaluations: largest number of settings that are evaluated, with the start.
+
+    Returns:
+        The evaluated values with the least merit; the start if no others are better.
 
     >>> values = compass_search(
     ...     lambda x: (max(7.3 - x[0], 0.0), x[0]),
@@ -75,7 +78,7 @@ def compass_search(
 
 
 def directions(size: int) -> list[np.ndarray]:
-    """Steps up and down in each coordinate, then in each pair of coordinates; (size,) each.
+    """Steps of 1 up and down in each coordinate, then in each pair of coordinates; (size,) each.
 
     >>> len(directions(1)), len(directions(2)), len(directions(3))
     (2, 8, 18)

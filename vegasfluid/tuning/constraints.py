@@ -19,8 +19,8 @@ QUANTITIES = {
     "utilisation": ("utilisation", 1.0, ""),
     "gain_margin": ("gain margin", 1.0, ""),
 }
-"""For each quantity that can be bounded: its name in words, and the unit in which it is printed,
-with the factor to that from the quantity's unit."""
+"""For each quantity that can be bounded: its name in words, the factor by which its value is
+multiplied for printing, and the unit that is then printed."""
 UPPER_BOUNDS = ("queueing_delay_s", "drop_share")
 """Quantities that are bounded from above."""
 
@@ -41,7 +41,7 @@ class Constraint(NamedTuple):
 
     @property
     def field(self) -> str:
-        """Field of `Constraints` of the bound: the quantity's name without `_s`."""
+        """Name of the field of `Constraints` with this bound: the quantity without `_s`."""
         return self.quantity.removesuffix("_s")
 
     def margin(self, value: Any) -> float:
@@ -70,7 +70,11 @@ class Constraint(NamedTuple):
         return f"{name} at {'most' if self.is_upper else 'least'} {self.printed(self.bound)}"
 
     def text_with(self, means: Mapping[str, float]) -> str:
-        """The bound in words, and what was measured, if `means` has the quantity."""
+        """The bound in words, followed by the value in `means` if that has the quantity.
+
+        Args:
+            means: measured values by result name, in the units of the bounds.
+        """
         if self.quantity not in means:
             return self.text
         return f"{self.text}: it is {self.printed(means[self.quantity])}"
@@ -86,11 +90,14 @@ class Constraints:
     """Bounds that a setting must satisfy; None: no bound.
 
     Args:
-        queueing_delay: at most, s, mean over packets.
-        drop_share: fraction of packets dropped, at most, above 0 and at most 1.
-        utilisation: of the link, at least, above 0 and at most 1.
-        gain_margin: at least: by which factor the loop gain may grow before the equilibrium becomes
+        queueing_delay: largest mean queueing delay of a packet on the path, s; above 0.
+        drop_share: largest fraction of the packets dropped on the path; above 0, at most 1.
+        utilisation: smallest used fraction of the capacity of the path's most used link; above 0,
+            at most 1.
+        gain_margin: smallest factor by which the loop gain may grow before the equilibrium becomes
             unstable; above 0.
+
+    The path is that of the tuned class; of several tuned classes, the first one's.
 
     Raises:
         InvalidInput: for a bound outside its range.
@@ -115,10 +122,9 @@ class Constraints:
 
     @property
     def each(self) -> tuple[Constraint, ...]:
-        """The bounds that are not None.
+        """The bounds that are not None, in the order of the fields.
 
-        They are of the queueing delay (s), and of the fraction of packets dropped, the utilisation
-        and the gain margin (numbers without unit).
+        The bound on the queueing delay is in s; the others have no unit.
         """
         bounds = {
             "queueing_delay_s": self.queueing_delay,
@@ -133,10 +139,10 @@ class Constraints:
         )
 
     def violated(self, values: Mapping[str, float], tolerance: float = 0.0) -> list[Constraint]:
-        """The bounds that given values violate.
+        """The bounds that given values violate; empty if none.
 
         Args:
-            values: value of each bounded quantity by its name in the results, such as
+            values: must have each bounded quantity, by its name in the results, such as
                 `queueing_delay_s` (s), `drop_share` and `utilisation` (fractions).
             tolerance: log of the factor by which a value may violate its bound and still be
                 accepted.

@@ -49,7 +49,7 @@ def gain_margin(network: Network) -> float:
     """Gain margin of a network's equilibrium on the fluid model, a factor without unit.
 
     The loop gain of the linearised equations may grow by this factor before the equilibrium becomes
-    unstable; inf where no factor makes it unstable.
+    unstable; below 1 for an unstable one. Infinite where no factor changes the stability.
 
     Raises:
         InvalidInput: for networks without an equilibrium.
@@ -102,7 +102,7 @@ class Evaluator:
         tuned: name of the tuned class.
         target_ratio: desired goodput of a tuned flow over that of a flow of `others`.
         settings: duration, warm-up (s), first seeds, progress report.
-        others: the classes that the tuned one is compared with; none: all other classes.
+        others: the classes that the tuned one is compared with; empty: all other classes.
         cache: shared by the evaluators of the tuned classes of one network; None: a new one.
 
     Attributes:
@@ -165,7 +165,8 @@ class Evaluator:
     def widen_dead_band(self, queueing_delay: float) -> None:
         """Set `dead_band` to the beta - alpha (packets) that the dialect needs at a queueing delay.
 
-        Where the dialect's backlog estimate divides by the base RTT, it is wider by RTT / base RTT.
+        It is 2 packets, times RTT / base RTT where the dialect's backlog estimate divides by the
+        base RTT. Dialects with whole packets round it up.
 
         Args:
             queueing_delay: mean queueing delay on the tuned class's path, s.
@@ -182,6 +183,9 @@ class Evaluator:
             `ratio`, `jain_index`, `utilisation`, `queue_packets`, `queueing_delay_s`, `drop_share`
             and `retransmit_share`, means after the warm-up; and `cwnd`, the mean window of the
             tuned flows at the end of the run, packets.
+
+        Raises:
+            SolveFailed: where the model cannot be integrated, or no flow delivers a packet.
         """
         run = self.cache.fluid
         if run is None or run.network is not network:
@@ -197,14 +201,17 @@ class Evaluator:
         return float(windows[list(run.network.flows).index(self.tuned)])
 
     def evaluate_packets(self, network: Network) -> Measurement:
-        """Simulate a network with packets, once for each present seed; cached runs are reused.
+        """Simulate a network with packets, once for each of `seeds`; cached runs are reused.
 
         Args:
             network: with the parameters to evaluate.
 
         Returns:
             The runs' means after the warm-up; their `ratio` is the goodput of a tuned flow over
-            that of a flow of `others`.
+            that of a flow of `others`. If more runs are cached than there are seeds, all of them.
+
+        Raises:
+            SolveFailed: if no flow delivers a packet after the warm-up.
         """
         key = setting_key(network)
         known = self.cache.packets.get(key, Measurement(()))
@@ -290,8 +297,8 @@ def make_evaluator(
         network: with the parameters that were given.
         tuned: name of the tuned class.
         target_ratio: goodput of a tuned flow over that of another flow, to be reached.
-        settings: duration, warm-up, runs and first seed, see `RunSettings`.
-        others: classes that the tuned one is compared with; none: all other classes.
+        settings: `until` and `warmup` (s), `runs`, `seed` and `report`, see `RunSettings`.
+        others: classes that the tuned one is compared with; empty: all other classes.
         cache: runs to share with other evaluators of the network; None: a new cache.
 
     Raises:

@@ -69,11 +69,12 @@ class Explanation:
         theory: reasons from the equilibrium; None where there is none.
         theory_missing: why there is none; empty where there is one.
         recommended: packet runs with the recommended parameters.
-        rules: packet runs with the parameters of each rule of thumb, by its name in
+        rules: packet runs with the parameters of each rule of thumb that applies, by its name in
             `rules_of_thumb.RULES`.
         defaults: packet runs with the default parameters of the dialect.
-        drop_tail_backlog: with which one Vegas flow has half of a drop-tail link beside one Reno
-            flow, packets (`analysis.closed_forms.fair_backlog`); None for other networks.
+        drop_tail_backlog: backlog, packets, with which a Vegas flow has half of a drop-tail link
+            that it shares with a Reno flow (`analysis.closed_forms.fair_backlog`); None for other
+            networks.
     """
 
     theory: EquilibriumTheory | None
@@ -86,10 +87,12 @@ class Explanation:
     def as_json(self) -> dict[str, Any]:
         """Block `explanation` of the JSON output: theory, and packet runs with other parameters.
 
-        The theory is the equilibrium and its stability. The packet runs have the parameters of each
-        rule of thumb (`rules_of_thumb`) and those of the dialect (`defaults`). Keys of numbers with
-        a unit end in it (`_packets`, `_s`). Where the theory or a rule is missing, a key with the
-        ending `_missing` holds the reason.
+        Returns:
+            Regime, alpha, ratio and stability in equilibrium by the keys of `theory_as_json`, all
+            null without theory; `theory_missing`, the reason for that, or null;
+            `drop_tail_fair_backlog_packets` (null for other networks); `rules_of_thumb` and
+            `defaults`, packet runs with the parameters of each rule by its name, and with those of
+            the dialect; `rules_of_thumb_missing`, the reason by the name of a rule without runs.
         """
         return {
             **theory_as_json(self.theory),
@@ -110,8 +113,12 @@ def theory_as_json(theory: EquilibriumTheory | None) -> dict[str, Any]:
         theory: the reasons from the equilibrium, or None.
 
     Returns:
-        Regime, alpha and ratio in equilibrium, elasticities, terms of alpha, saturation and
-        stability. The unit ends the key (`_packets`, `_s`); other numbers have none.
+        `regime`; `equilibrium_alpha_packets`, `equilibrium_ratio` and
+        `equilibrium_alpha_missing` (why no alpha reaches the target, or null);
+        `recovering_fraction`, `window_elasticity` and `ratio_elasticity`; `terms_packets` (by name)
+        and `elasticities` (by quantity) of alpha; `saturation_alpha_packets`,
+        `saturation_over_alpha` and `largest_ratio`; `stable`, `gain_margin`, `delay_margin_s` and
+        `stability_missing` (why the stability is unknown, or null).
     """
     stability = theory and theory.stability
     saturation = theory and theory.saturation_alpha
@@ -140,15 +147,15 @@ def explain(recommendation: Recommendation, **settings: Unpack[RunSettings]) -> 
 
     Args:
         recommendation: result of `recommend` for one class.
-        settings: duration, warm-up, runs and seed of the packet runs with each other setting, see
-            `RunSettings`.
+        settings: `until` and `warmup` (s), `runs`, `seed` and `report` of the packet runs with each
+            other setting, see `RunSettings`.
 
     Returns:
         Theory of the equilibrium (or why there is none), and packet runs with the recommended
         parameters, those of each rule of thumb, and the dialect's defaults.
 
     Raises:
-        InvalidInput: for times that make no sense, or too few runs.
+        InvalidInput: for inconsistent times, or fewer than two runs.
     """
     until, warmup, seeds, report = resolve_settings(settings, "explain")
     network, tuned = recommendation.network, recommendation.tuned

@@ -39,17 +39,18 @@ PARAMETERS = {
     "threshold": "threshold",
     "buffer": "buffer",
 }
-"""Parameters of the sensitivities, with their names in the sentence; others are called by name."""
+"""Names of the network's quantities in the sentence on elasticities; others have their own name."""
 NEGLIGIBLE = 0.01
-"""Sensitivities below this, in per cent, have no digits; smaller optional terms are left out."""
+"""Smaller elasticities (per cent for 1 %) are listed without values, and smaller optional terms of
+alpha (packets) are left out."""
 LARGE_DIFFERENCE = 0.1
-"""Difference between packets and theory, as a fraction of alpha, that is worth a sentence."""
+"""Difference between packets and theory, as a fraction of alpha, that is explained."""
 
 
 def term_rows(result: Recommendation, why: EquilibriumTheory) -> list[tuple[str, float]]:
     """Terms whose sum is the recommended alpha: their names and sizes, packets.
 
-    Terms that are zero in most networks are left out where they are.
+    The terms in `OPTIONAL_TERMS` are left out where they are below 0.01 packets.
     """
     return [
         (label(result, why, name), packets)
@@ -59,7 +60,10 @@ def term_rows(result: Recommendation, why: EquilibriumTheory) -> list[tuple[str,
 
 
 def label(result: Recommendation, why: EquilibriumTheory, name: str) -> str:
-    """Label of term `name` of alpha in the table, with the rule of thumb that it is, if any."""
+    """Label of term `name` of alpha in the table, with the rule of thumb that it is, if any.
+
+    A rule is only named where the target ratio is 1 and an alpha reaches it in equilibrium.
+    """
     is_rule = result.ratio == 1 and not why.target_missed and name in RULE_OF_TERM
     return f"{TERMS[name]}{RULE_OF_TERM[name]}" if is_rule else TERMS[name]
 
@@ -67,8 +71,8 @@ def label(result: Recommendation, why: EquilibriumTheory, name: str) -> str:
 def theory_lines(result: Recommendation, why: Explanation) -> list[str]:
     """Sentences on the equilibrium: alpha, regime, saturation, elasticities, stability.
 
-    If there is no theory, the reason; for one Vegas and one Reno flow over drop-tail the backlog
-    with which they share it evenly.
+    Without theory, one sentence gives the reason instead. For one Vegas and one Reno flow at a
+    drop-tail queue, another sentence gives the backlog with which they share the link evenly.
     """
     theory = why.theory
     if theory is None:

@@ -145,8 +145,8 @@ class FluidSpec(NamedTuple):
     Args:
         grid: sample times and integration step, s.
         warmup: initial time that means leave out, s.
-        parameters: what is tuned.
-        path: indices of the links that the first tuned class crosses.
+        parameters: the tuned parameters.
+        path: indices of the queues that give delay, drops and utilisation.
     """
 
     grid: TimeGrid
@@ -184,7 +184,7 @@ def outputs(log_values: Any, model: FluidModel, spec: FluidSpec) -> tuple[Output
     """Integrate the fluid model with other parameter values; JAX can trace it.
 
     Args:
-        log_values: logarithms of the tuned parameters (packets; max_drop a probability);
+        log_values: logarithms of the tuned parameters, each in the unit of its name;
             (parameters,).
         model: fluid model of the network with the given values.
         spec: grid, warm-up, tuned parameters and path.
@@ -223,7 +223,7 @@ def outputs_and_slopes(
 
 
 outputs_alone = jax.jit(outputs, static_argnames="spec")
-"""`outputs` compiled by JAX: means of a fluid run after the warm-up, without derivatives."""
+"""`outputs` compiled by JAX: means after the warm-up and the solution, without derivatives."""
 
 
 def with_worthwhile_steps(grid: TimeGrid, network: Network) -> TimeGrid:
@@ -239,8 +239,8 @@ def with_worthwhile_steps(grid: TimeGrid, network: Network) -> TimeGrid:
 def are_meaningful(values: Outputs, slopes: Outputs) -> bool:
     """Whether derivatives of outputs by the parameters' logarithms are finite and not too steep.
 
-    They are too steep where one of a goodput or of the delay exceeds `STEEPEST` times the largest
-    goodput or the delay, as in long oscillations.
+    Too steep is a derivative of a goodput above `STEEPEST` times the largest goodput, or one of the
+    delay above `STEEPEST` times the delay, as in long oscillations.
     """
     finite = all(bool(np.all(np.isfinite(part))) for part in slopes)
     pairs = zip(values[:2], slopes[:2], strict=True)
@@ -304,7 +304,7 @@ class DifferentiableFluid:
             (last axis).
 
         Raises:
-            SolveFailed: where the solution leaves the finite numbers.
+            SolveFailed: where the fluid model cannot be integrated.
         """
         key = np.asarray(log_values, float).tobytes()
         if key not in self._known:
@@ -312,14 +312,14 @@ class DifferentiableFluid:
         return self._known[key]
 
     def alone(self, log_values: Vector) -> Outputs:
-        """Outputs of the fluid run at a point without derivatives, as NumPy arrays; not cached.
+        """Outputs of the fluid run at logarithms of the parameters without derivatives; not cached.
 
         Returns:
-            Means after the warm-up: goodputs (packets/s), queueing delay (s), drop share,
-            utilisation.
+            Means after the warm-up as NumPy arrays: goodputs (packets/s; (groups,)), queueing delay
+            (s), drop share, utilisation.
 
         Raises:
-            SolveFailed: where the solution leaves the finite numbers.
+            SolveFailed: where the fluid model cannot be integrated.
         """
         [values] = self._run(outputs_alone, log_values)
         self._report_point(log_values, values)
@@ -371,10 +371,10 @@ class DifferentiableFluid:
         return values
 
     def _secant_slopes(self, x: Vector, values: Outputs) -> Outputs:
-        """Derivatives at x without differentiation; by the parameters' logarithms (last axis).
+        """Derivatives of the outputs (`values` at x) by the parameters' logarithms (last axis).
 
-        Broyden's update of those of the nearest known point; at the first point finite differences.
-        `x` has the parameters' logarithms, `values` the outputs there.
+        Finite differences at the first point, then Broyden's update of the derivatives at the
+        nearest known point. Those are reused where no logarithm differs by `DIFFERENCE` or more.
         """
         if not self._known:
             return self._finite_differences(x, values)

@@ -24,7 +24,8 @@ from vegasfluid.tuning.settings import ResolvedSettings
 __all__ = ["Comparison", "Influence", "NetworkEvaluator", "influence"]
 
 INFLUENCE = 0.01
-"""A number matters if a measured mean changes by more than this fraction and its uncertainty."""
+"""A number matters if a measured mean changes by more than this fraction of it, and by more than
+its uncertainty."""
 FLUID_INFLUENCE = 1e-6
 """The fluid model depends on a number if a d log(output) / d log(number) exceeds this."""
 SMALLEST = 1e-12
@@ -38,7 +39,7 @@ class Comparison(NamedTuple):
 
     Args:
         lead: class whose path gives delay, drops and utilisation, and the ratio's numerator.
-        others: classes in the ratio's denominator; none: all others.
+        others: classes in the ratio's denominator; empty: all others.
     """
 
     lead: str
@@ -61,8 +62,8 @@ class NetworkEvaluator:
         network: with the values that were given.
         comparison: the classes that metrics are about.
         settings: duration, warm-up (s), seeds, progress report.
-        measured: packet runs so far, by the network's numbers.
-        stopped: numbers of the networks so far in which no flow delivers a packet.
+        measured: packet runs so far, by `setting_key` of the network.
+        stopped: `setting_key` of the networks so far in which no flow delivers a packet.
         seconds: wall time spent in each simulator, s.
     """
 
@@ -74,7 +75,11 @@ class NetworkEvaluator:
     seconds: dict[str, float] = field(default_factory=lambda: {"fluid": 0.0, "packets": 0.0})
 
     def packets(self, network: Network) -> Measurement:
-        """Packet runs of a network, one for each seed: means after the warm-up; cached."""
+        """Packet runs of a network, one for each seed: means after the warm-up; cached.
+
+        Raises:
+            SolveFailed: if no flow delivers a packet after the warm-up.
+        """
         key = setting_key(network)
         if key not in self.measured:
             begin = time.perf_counter()
@@ -99,7 +104,11 @@ class NetworkEvaluator:
             return None
 
     def evaluate(self, network: Network) -> EvaluatedNetwork:
-        """A fluid run and the packet runs of a network."""
+        """Means of a new fluid run, and the (cached) packet runs of a network, after the warm-up.
+
+        Raises:
+            SolveFailed: where the fluid model cannot be integrated, or no flow delivers a packet.
+        """
         begin = time.perf_counter()
         run = record_fluid(network, self.settings.until, DEFAULT_SAMPLES)
         fluid = summary(run, self.comparison.lead, self.settings.warmup, self.comparison.others)
@@ -111,9 +120,11 @@ class Influence(NamedTuple):
     """What varying one number alone shows.
 
     Args:
-        matters: whether a mean of packet runs changes.
-        in_fluid: whether the fluid model's derivatives by it are not all zero.
-        tried: other values that were measured.
+        matters: whether a mean of the packet runs changes significantly at one of the tried values,
+            or no flow delivers a packet there.
+        in_fluid: whether an output of the fluid model has a derivative by the number; False also
+            where the model cannot be integrated.
+        tried: values of the number for which there are packet runs, in its unit.
     """
 
     matters: bool
@@ -130,12 +141,15 @@ def influence(
 ) -> Influence:
     """Vary one number alone over its range on packets, and read the fluid model's derivatives.
 
+    The number takes the ends and the geometric middle of its range, rounded to values that systems
+    accept. Values with which the network is invalid are skipped.
+
     Args:
-        evaluator: of settings.
-        fluid: with all tuned numbers.
-        parameter: the number.
-        x: logarithms of the given values.
-        index: of the number among the tuned ones.
+        evaluator: runs the packet simulator on the network with other values.
+        fluid: the fluid model as a function of all tuned numbers.
+        parameter: the number that is varied.
+        x: logarithms of the given values of all tuned numbers.
+        index: position of the number among the tuned ones.
     """
     network = evaluator.network
     low, high = parameter.range(network)
@@ -158,8 +172,9 @@ def influence(
 def differ(one: Measurement, other: Measurement) -> bool:
     """Whether a mean of two measurements with the same seeds differs significantly.
 
-    It does by more than 1 %, and more than twice the half width of the 95 % interval of the runs'
-    differences (0 where nothing is random).
+    Compared are Jain's index, utilisation, delay, drop share and ratio. A change is significant if
+    it exceeds 1 % of the mean in `one`, and twice the half width of the 95 % confidence interval of
+    the differences seed by seed. A mean that is not finite in some run is skipped.
     """
     for key in COMPARED:
         first, second = (np.array([run[key] for run in runs.runs]) for runs in (one, other))
@@ -175,9 +190,15 @@ def differ(one: Measurement, other: Measurement) -> bool:
 def has_derivative(
     fluid: DifferentiableFluid, x: Float[np.ndarray, " parameters"], index: int
 ) -> bool:
-    """Whether an output of the fluid model depends on one number at logarithms x of all.
+    """Whether an output of the fluid model depends on one number, at logarithms x of all numbers.
 
-    False also where the model cannot be integrated.
+    It does if d log(output) / d log(number) exceeds 1e-6 in size. False also where the model cannot
+    be integrated.
+
+    Args:
+        fluid: the fluid model as a function of all tuned numbers.
+        x: logarithms of the tuned numbers.
+        index: position of the number among them.
     """
     try:
         values, slopes = fluid.at(x)

@@ -80,13 +80,13 @@ def initial_points(
 ) -> list[np.ndarray]:
     """Points from which a search over several parameters begins: their logarithms.
 
-    The first point has the alphas that theory predicts. A second point is added in two cases: with
-    several alphas, those of the given network; where RED is tuned, the first point with all queue
-    lengths divided by `QUEUE_RESTART_FACTOR`.
+    The first point has the alphas that theory predicts. A second point is added in two cases. With
+    several alphas and nothing else, it has those of the given network. Where RED is tuned, it is
+    the first point with alphas and thresholds divided by `QUEUE_RESTART_FACTOR`.
 
     Args:
         network: with the parameters that were given.
-        parameters: what is tuned.
+        parameters: tuned parameters, alphas first, then RED's numbers if these are tuned.
         ratio: goodput of a tuned flow over that of another flow.
 
     Returns:
@@ -107,14 +107,14 @@ def initial_points(
 
 
 def network_with_others_at_share(network: Network, tuned: str, all_tuned: Sequence[str]) -> Network:
-    """The network with the flows of other tuned classes replaced by those of an untuned class.
+    """The network in which all tuned classes but one behave like a class that is not tuned.
 
-    These flows take congestion control and delays of the first class that is not tuned, as if their
+    Their flows take congestion control and delays of the first class that is not tuned, as if their
     goodput already were as wanted, so that one alpha can be found at a time.
 
     Args:
-        network: as given.
-        tuned: name of the one tuned class that stays as it is.
+        network: the network to change.
+        tuned: name of the one tuned class that is not changed.
         all_tuned: names of all tuned classes.
     """
     other = with_mean_rtt(
@@ -147,7 +147,11 @@ def expected_backlog(network: Network, tuned: str) -> float:
 
 
 def expected_queue(link: Link) -> float:
-    """Expected queue of a link, packets: the target, RED's middle, or half of the buffer."""
+    """Expected queue of a link, packets.
+
+    It is the discipline's target (at most the buffer) if it has one, the mean of RED's two
+    thresholds, or half of the buffer.
+    """
     target = link.aqm.target_queue(link.capacity)
     if target is not None:
         return float(min(target, link.buffer))

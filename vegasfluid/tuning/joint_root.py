@@ -36,7 +36,7 @@ class RatioSolution(NamedTuple):
         x: logarithms of the alphas (packets); (classes,).
         distances: log(goodput ratio / target) of each class there; (classes,).
         converged: whether all ratios are within the tolerance.
-        evaluations: number of runs of the simulator in total.
+        evaluations: number of points that were evaluated, from all initial points together.
     """
 
     x: Vector

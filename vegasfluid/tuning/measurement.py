@@ -37,11 +37,12 @@ def summary(
         run: a run of the fluid model or the packet simulator.
         tuned: the class whose flows are in the numerator of the ratio.
         warmup: initial time that the means leave out, s.
-        others: the classes in the denominator; none: all other classes.
+        others: the classes in the denominator; empty: all other classes.
 
     Returns:
         Means after the warm-up: `ratio` (mean goodput of a tuned flow over that of a flow of
-        `others`), `jain_index` (all flows), `retransmit_share` (fraction of packets sent, all
+        `others`; infinite where those deliver nothing), `jain_index` (all flows),
+        `retransmit_share` (retransmitted fraction of the packets that a class sends, mean over all
         flows), and on the tuned class's path `utilisation` (of its most used link),
         `queue_packets`, `queueing_delay_s` and `drop_share`.
 
@@ -93,7 +94,10 @@ class RatioStatistics(ABC):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the goodput ratio (Student's t on its logarithm)."""
+        """95 % confidence interval of the goodput ratio (Student's t on its logarithm).
+
+        From 0 to infinity for a single run.
+        """
         mean, half = self.log_ratios.mean(), self.half_width
         low, high = np.exp([mean - half, mean + half])
         return float(low), float(high)
@@ -121,7 +125,7 @@ class RatioSample(RatioStatistics):
 
     @property
     def log_ratios(self) -> Float[np.ndarray, " runs"]:
-        """Natural logarithm of the ratio in each run."""
+        """Log of the goodput ratio, clipped to 1e-12 to 1e12, in each run; (runs,)."""
         return np.log(np.clip(self.ratios, SMALLEST_RATIO, 1 / SMALLEST_RATIO))
 
 
@@ -143,12 +147,12 @@ class Measurement(RatioStatistics):
 
     @property
     def is_one_run(self) -> bool:
-        """Whether all seeds gave the same run, as they do where nothing is random."""
+        """Whether two or more seeds all gave the same run, as they do where nothing is random."""
         return len(self.runs) > 1 and all(run == self.runs[0] for run in self.runs)
 
     @property
     def log_ratios(self) -> Float[np.ndarray, " runs"]:
-        """Natural logarithm of the goodput ratio in each run."""
+        """Log of the goodput ratio, clipped to 1e-12 to 1e12, in each run; (runs,)."""
         return RatioSample(np.array([run["ratio"] for run in self.runs])).log_ratios
 
     def relative_half_width(self, name: str) -> float:
@@ -166,7 +170,7 @@ class Measurement(RatioStatistics):
         Args:
             network: the network that was measured, with its classes and numbers of flows.
             tuned: the class in the numerator.
-            others: the classes in the denominator; none: all other classes.
+            others: the classes in the denominator; empty: all other classes.
 
         Returns:
             A measurement whose summaries differ in `ratio` only.
@@ -214,10 +218,13 @@ def measure(
         seeds: one run each.
         until: simulated time, s.
         warmup: initial time that the means leave out, s.
-        others: the classes in the denominator; none: all other classes.
+        others: the classes in the denominator; empty: all other classes.
 
     Returns:
         One summary of means after the warm-up for each seed, and each flow's goodput, packets/s.
+
+    Raises:
+        SolveFailed: if no flow delivers a packet after the warm-up in some run.
     """
     times = np.array([0.0, warmup, until]) if warmup else np.array([0.0, until])
 

@@ -1,11 +1,9 @@
 """Parameters for a network with uncertain numbers: the smallest worst-case regret (minimax).
 
 The fluid model finds the alpha with the smallest worst-case regret over all scenarios
-(`minimax_fluid`). The packet simulator then corrects it on the scenarios that are worst on either
-side of the target, two each: at the optimum the highest one is as far from the target as the
-lowest, and the middle between the two rises with alpha, so that a root finder finds it. Last, all
-other scenarios are screened with a few runs each; one that turns out worse than the worst joins the
-active set, and the correction begins again.
+(`minimax_fluid`). Packet runs correct it on the two scenarios with the highest and the two with the
+lowest ratio: at the optimum their regrets are equal, and the middle of their ratios rises with
+alpha. The other scenarios are then screened with a few runs; a worse one joins the active set.
 """
 
 from __future__ import annotations
@@ -46,8 +44,7 @@ ACTIVE = 2
 SCREENING_RUNS = 2
 """Packet runs by which each other scenario is screened."""
 WORSE = 0.05
-"""A scenario becomes active if its log(ratio) is outside the range of all active ones by more than
-this."""
+"""Distance in log(ratio) beyond all active scenarios from which a scenario becomes active."""
 
 
 def log_alpha(law: Vegas) -> float:
@@ -126,7 +123,7 @@ class MinimaxSearch:
         self.active += [self._bound(index) for index in indices]
 
     def activate_worst(self) -> None:
-        """Activate the scenarios that the fluid optimum leaves farthest from the target."""
+        """Activate the two highest and the two lowest scenarios at the fluid optimum."""
         distances, least = self.optimum.evaluation.distances, self.optimum.least
         above = np.argsort(least - distances, stable=True)[:ACTIVE]
         below = np.argsort(least + distances, stable=True)[:ACTIVE]
@@ -173,7 +170,7 @@ class MinimaxSearch:
         return True
 
     def correct(self, start: float) -> StochasticRoot:
-        """Find the alpha at which highest and lowest scenario have equal regrets on packets."""
+        """Find the alpha of equal regret in highest and lowest scenario, from `start` (packets)."""
         nominal = self.nominal
 
         def find(alpha: float) -> StochasticRoot:
@@ -209,7 +206,10 @@ class MinimaxSearch:
         }
 
     def worse(self, law: Vegas, screened: dict[int, Measurement]) -> list[int]:
-        """Indices of `screened` scenarios whose mean log(ratio) is beyond all active ones'."""
+        """Indices of `screened` scenarios that turn out worse than the active ones.
+
+        Their mean log(ratio) is over 0.05 beyond the active ones' and log(target) +- FAIR / 2.
+        """
         means = [bound.evaluator.evaluate_law(law).log_ratios.mean() for bound in self.active]
         target = math.log(self.nominal.target_ratio)
         low = min(*means, target - FAIR / 2) - WORSE
@@ -224,12 +224,12 @@ class MinimaxSearch:
         return {index: self.evaluator(index).evaluate_law(law) for index in indices}
 
     def regret(self, law: Vegas) -> float:
-        """Largest |log(ratio / target)| less that of the best alpha, of scenarios in `active`."""
+        """Largest |log(ratio / target)| minus its least value, on packets over active scenarios."""
         measured = [(bound, bound.evaluator.evaluate_law(law)) for bound in self.active]
         return max(max(bound.above(one), -bound.below(one)) for bound, one in measured)
 
     def results(self, law: Vegas, measured: dict[int, Measurement]) -> list[ScenarioResult]:
-        """Fluid ratios with `law` of scenarios in `measured`, beside those packet runs."""
+        """For each scenario in `measured`, the fluid ratio with `law`, and its packet runs."""
         distances = self.fluids.at(log_alpha(law)).distances
         return [
             ScenarioResult(
@@ -269,7 +269,7 @@ def minimise_regret(
     Args:
         evaluator: of the nominal network.
         scenarios: all networks; the nominal one first.
-        ranges: by the names of the numbers, in the units of the names.
+        ranges: ranges of uncertain numbers by name, in the unit that ends the name.
         nominal: the recommendation for the nominal network alone.
 
     Raises:
@@ -321,8 +321,8 @@ def search_on_fluid(
 def search_on_packets(search: MinimaxSearch) -> tuple[Vegas, dict[int, Measurement]]:
     """Minimax alpha by packet runs, starting from the optimum of the fluid model.
 
-    Alpha is corrected on the active scenarios, which are measured each time. The others are then
-    screened by two packet runs each; those that turn out worse become active, and so on.
+    Alpha is corrected on the active scenarios, at most 3 times. Each time the others are screened
+    by two packet runs each; those that turn out worse become active.
 
     Returns the tuned class's Vegas, and the screening runs of each inactive scenario, by index.
     """
@@ -350,7 +350,7 @@ def assess(
 
     Args:
         search: with the active scenarios.
-        ranges: by the names of the numbers, in the units of the names.
+        ranges: ranges of uncertain numbers by name, in the unit that ends the name.
         nominal: the recommendation for the nominal network alone.
         law: the recommended congestion control.
         screened: packet runs with `law` of the scenarios that are not active, by index.

@@ -6,9 +6,8 @@ to the target itself; a scenario in which none does asks for its best, and does 
 
 The smallest worst-case regret is a problem in two unknowns, x = log(alpha) and a bound t:
 minimise t such that +d_s(x) - b_s <= t and -d_s(x) - b_s <= t for each scenario s, with d_s its
-log(ratio / target) and b_s the least |d_s|. The slopes d_s' are exact (`fluid_gradients`). All
-scenarios are integrated side by side by one compiled function: their numbers are its arguments, and
-what of the equations is structure (steps, the longest lag) is taken wide enough for all.
+log(ratio / target) and b_s the least |d_s|. The slopes d_s' are exact (`fluid_gradients`). One
+compiled function integrates all scenarios, with steps and a history that fit every one of them.
 
 Sources:
     The form with a bound: S. Boyd and L. Vandenberghe, "Convex Optimization", 2004, section 4.1.3
@@ -56,6 +55,7 @@ PLATEAU_XTOL = 0.05
 """Accuracy of the onset of a plateau, in log(alpha)."""
 
 Vector = Float[np.ndarray, " scenarios"]
+"""One number for each scenario."""
 
 
 class MinimaxEvaluation(NamedTuple):
@@ -75,11 +75,11 @@ class MinimaxOptimum(NamedTuple):
 
     Args:
         alpha: packets.
-        regret: the worst, in log(ratio).
+        regret: worst-case regret there, a difference of |log(ratio / target)|.
         slope: derivative by log(alpha) of the middle between highest and lowest log(ratio).
-        least: the least |log(ratio / target)| of each scenario.
-        best_alphas: the alpha at which each scenario has that, packets.
-        evaluation: ratios at the optimum.
+        least: the least |log(ratio / target)| that any alpha gives in each scenario; (scenarios,).
+        best_alphas: the alpha that gives it, packets; (scenarios,).
+        evaluation: distances from the target and slopes at the optimum.
         evaluations: how often all scenarios were integrated.
     """
 
@@ -117,7 +117,7 @@ def _log_ratio(
 ) -> tuple[Array, dde.Solution]:
     """Log of a tuned flow's mean goodput over that of the other classes' flows, after warm-up.
 
-    Of one scenario at log(alpha), alpha in packets; and the solution of the delay equations.
+    Returns it for one scenario at log(alpha), alpha in packets, and the solution of its equations.
     """
     values, solution = outputs(log_alpha[jnp.newaxis], model, spec)
     parameter = cast(AlphaParameter, spec.parameters[0])
@@ -307,8 +307,8 @@ def _regret(evaluation: MinimaxEvaluation, least: Vector) -> float:
 def _slope(evaluation: MinimaxEvaluation, least: Vector) -> float:
     """Slope by log(alpha) of the middle between the highest and lowest scenario's log(ratio).
 
-    Scenarios are compared by log(ratio / target) minus (plus) the least distance that each can
-    have.
+    The highest is found after subtracting the least possible distance from each log(ratio), the
+    lowest after adding it.
     """
     above = int(np.argmax(evaluation.distances - least))
     below = int(np.argmin(evaluation.distances + least))
@@ -318,8 +318,8 @@ def _slope(evaluation: MinimaxEvaluation, least: Vector) -> float:
 def _best_achievable(fluids: ScenarioFluids) -> tuple[Vector, Vector]:
     """Least |log(ratio / target)| of each scenario, and the log(alpha) that gives it; (scenarios,).
 
-    From all evaluations so far. It is 0 between two alphas with ratios on either side of the
-    target.
+    From all evaluations so far. Where the ratio rises through the target between two alphas, the
+    least is 0, at a log(alpha) that is interpolated.
     """
     xs = np.array(sorted(fluids.known))
     distances = np.array([fluids.at(float(x)).distances for x in xs])

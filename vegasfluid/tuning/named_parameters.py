@@ -74,9 +74,10 @@ class NamedParameter:
         return float(self.parameter.value(network))
 
     def settable(self, network: Network, value: float) -> float:
-        """The nearest value that systems accept: whole packets, or three significant digits.
+        """The nearest value within the limits that systems accept, in the unit of the name.
 
-        Whole packets for the numbers of links, and of congestion controls that take no others.
+        Numbers of packets are whole for links, and for congestion controls that take no others;
+        all other values have three significant digits.
         """
         low, high = self.limits
         rounded = three_digits(value)
@@ -87,11 +88,18 @@ class NamedParameter:
         return float(min(max(rounded, low), high))
 
     def with_value(self, network: Network, value: Any) -> Network:
-        """The network with another value, in the unit of the name."""
+        """The network with another value, in the unit of the name.
+
+        Raises:
+            InvalidInput: if the value is out of range.
+        """
         return self.parameter.with_value(network, value)
 
     def with_value_in_equations(self, equations: FluidParameters, value: Any) -> FluidParameters:
-        """Parameters of the fluid equations with another value, which JAX may trace."""
+        """Parameters of the fluid equations with another value, in the unit of the name.
+
+        JAX may trace the value.
+        """
         number, field = self.parameter.to_internal(value), self.parameter.field
         if self.parameter.part is None:
             buffer = jnp.asarray(equations.queues.buffer).at[jnp.array(self.indices)].set(number)
@@ -119,15 +127,21 @@ class NamedAlpha(AlphaParameter):
 
 
 def named_parameters(network: Network, texts: Sequence[str]) -> tuple[Parameter, ...]:
-    """The tuned parameters that are named in some texts, each once.
+    """The tuned parameters that texts such as `vegas` or `cubic.beta=0.5:0.9` name.
 
     Args:
         network: with the given values.
-        texts: a Vegas class (its alpha), or the name of a number with or without a range.
+        texts: each the name of a Vegas class (its alpha is tuned), or the name of a number, with or
+            without a range.
+
+    Returns:
+        The parameters in the order of the texts. If both of RED's thresholds of a link are named,
+        they become the lower threshold and the difference of the two.
 
     Raises:
         InvalidInput: for an unknown name, a malformed or invalid range, or a number given twice.
-        Unsupported: for a number that is no setting, such as a capacity.
+        Unsupported: for a number that is no setting, such as a capacity; for beta beside alpha of a
+            class; for both thresholds of a link among several links.
     """
     parameters = [one_parameter(network, text) for text in texts]
     names = [parameter.name for parameter in parameters]
@@ -142,12 +156,14 @@ def named_parameters(network: Network, texts: Sequence[str]) -> tuple[Parameter,
 
 
 def in_order(network: Network, parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """The parameters, with RED's two thresholds of a link as the lower one and their difference.
+    """The parameters; where both of RED's thresholds are tuned, the upper one as a difference.
 
-    Then no values can put the upper threshold below the lower one.
+    The difference to the lower threshold is at least 1 packet, so that no values can put the upper
+    threshold below the lower one.
 
     Raises:
-        Unsupported: for both thresholds of a link of several.
+        InvalidInput: if the network is invalid with an end of a range.
+        Unsupported: for both thresholds of a link among several links.
     """
     by_name = {parameter.name: parameter for parameter in parameters}
     for link in network.links:
@@ -169,7 +185,12 @@ def in_order(network: Network, parameters: Sequence[Parameter]) -> tuple[Paramet
 
 
 def one_parameter(network: Network, text: str) -> Parameter:
-    """The tuned parameter that one text names; see `named_parameters`."""
+    """The tuned parameter that a text names: CLASS, OWNER.PARAMETER or OWNER.PARAMETER=LOW:HIGH.
+
+    Raises:
+        InvalidInput: for an unknown name, or a malformed or invalid range.
+        Unsupported: for a number that is no setting, such as a capacity.
+    """
     if not is_parameter_name(network, text):
         name = tunable_class(network, text)
         return alpha_of(network, name, None)
@@ -191,7 +212,10 @@ def one_parameter(network: Network, text: str) -> Parameter:
 
 
 def alpha_of(network: Network, name: str, limits: Range | None) -> NamedAlpha:
-    """Alpha of a Vegas class as a tuned parameter; beta keeps its distance, packets."""
+    """Alpha of class `name` as a tuned parameter; beta - alpha is not changed.
+
+    `limits` is the range of alpha, packets; None: that of `AlphaParameter.range`.
+    """
     law: Any = network.flows[name].law
     index = list(network.flows).index(name)
     return NamedAlpha(name, index, float(law.beta - law.alpha), limits)
@@ -205,7 +229,7 @@ def range_from(spec: str, text: str) -> Range:
         text: the whole text, for the message.
 
     Raises:
-        InvalidInput: if it is malformed, or not of two growing numbers above 0.
+        InvalidInput: if it is malformed, or not of two increasing, finite numbers above 0.
 
     >>> range_from("5:80", "bottleneck.min_thresh_packets=5:80")
     (5.0, 80.0)

@@ -74,15 +74,19 @@ class NonlinearProgram:
         fluid: the model, as a function of the logarithms of the parameters.
         objective: loss to be minimised, a function of the goodputs.
         constraints: bounds on delay, drops, utilisation and gain margin.
-        tuned: tuned class of each group, see `objectives.Rates`; (groups,).
-        fair: goodput of an equal part of the link, packets/s.
+        tuned: number of the tuned class of each flow group, from 1; 0 for groups that these are
+            compared with, -1 for all others; (groups,).
+        fair: goodput of an equal part of the link, packets/s; of several links the smallest.
         bounds: smallest and largest logarithm of each parameter.
-        gain_margin: function that computes it from the logarithms of the parameters; no unit.
-        buffer: of the link, packets, where RED is tuned (its three parameters are the last ones).
+        gain_margin: function that computes it from the logarithms of the parameters, no unit; None
+            only where it has no bound.
+        buffer: of the link, packets, where RED is tuned (its three parameters are the last ones);
+            None: RED's upper threshold has no bound.
         minimises_delay: whether of equally good settings that with the smallest delay is taken.
-        log_gain_margin: log of the gain margin, linear near where a search begins.
+        log_gain_margin: log of the gain margin, linear near where a search begins; None where it
+            has no bound, or before it is linearised.
         correction: log(packets / fluid) of the outputs; None: the fluid's are used as they are.
-        trust_radius: largest distance from the start, in logarithms; None: no limit.
+        trust_radius: largest change of a parameter from the start, in logarithms; None: no limit.
         feasibility_tolerance: log of the factor by which a measured mean may violate a bound.
     """
 
@@ -167,7 +171,11 @@ class NonlinearProgram:
         return float(np.log(self.buffer / upper)), -thresholds / upper
 
     def constraint_values(self, x: Vector) -> tuple[np.ndarray, np.ndarray]:
-        """Log margins of all constraints at x, negative if violated; and derivatives by x."""
+        """Log margins of all constraints at x, negative if violated; and derivatives by x.
+
+        Returns arrays (constraints,), clipped to -1000 to 1000, and (constraints, parameters). With
+        a `buffer` its margin to RED's upper threshold is the last one.
+        """
         margins = [self.constraint_margin(one, x) for one in self.constraints.each]
         if self.buffer is not None:
             margins.append(self.buffer_margin(x))
@@ -196,7 +204,8 @@ def with_jacobian(
     Args:
         function: takes `Rates`; its value may have any shape.
         count: number of flows of each group.
-        tuned: tuned class of each group, see `Rates`.
+        tuned: number of the tuned class of each group, from 1; 0 for groups that these are compared
+            with, -1 for all others.
         fair: goodput of an equal part of the link, packets/s.
 
     Returns:
@@ -214,7 +223,8 @@ def with_jacobian(
 def solve_program(program: NonlinearProgram, *starts: Vector) -> Vector:
     """Find the best setting on the fluid model, from one or several initial points.
 
-    Of alphas alone the first local solution that reaches the objective is taken.
+    The starts are used in turn. If the delay is not minimised, the first local solution that
+    reaches the objective within the constraints is taken; else the best one of all.
 
     Args:
         program: what is optimised.
@@ -278,7 +288,10 @@ def minimise_delay(program: NonlinearProgram, start: Vector) -> Vector:
 
 
 def solve_continuation(program: NonlinearProgram, x: Vector) -> Vector:
-    """Optimise the program's smooth objectives in turn, from logarithms x to logarithms."""
+    """Optimise the program's smooth objectives one after the other, each from the last solution.
+
+    Takes and returns logarithms of the parameters; (parameters,).
+    """
     for objective in program.objective.continuation:
         x = solve_smooth(program, objective, x)
     return x
@@ -299,8 +312,8 @@ def relaxed_constraints(program: NonlinearProgram, least: Vector) -> Constraints
 def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> Vector:
     """Optimise one smooth objective from logarithms x; returns logarithms, (parameters,).
 
-    Of alphas alone the loss is minimised. With RED's numbers many settings are equally good: then
-    the queueing delay is minimised, with the ratios as constraints, or together with the loss.
+    The loss is minimised, or if the program minimises the delay: for ratios log(delay), with the
+    ratios as constraints, and for other objectives the weighted loss plus log(delay).
     """
     if not program.minimises_delay:
         return search(

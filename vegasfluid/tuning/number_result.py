@@ -50,7 +50,12 @@ class TunedNumber:
     in_fluid: bool
 
     def as_json(self) -> dict[str, Any]:
-        """One entry of `parameters` in the JSON output."""
+        """One entry of `parameters` in the JSON output.
+
+        Returns:
+            `before` and `recommended`, values in the unit of the name; `range`, the smallest and
+            the largest value; `matters` and `in_fluid_model`, true or false.
+        """
         return {
             "before": self.before,
             "recommended": self.value,
@@ -61,7 +66,7 @@ class TunedNumber:
 
     @property
     def note(self) -> str:
-        """A sentence where the number does not matter, or the fluid model lacks it; or empty."""
+        """A sentence if the number does not matter or the fluid model lacks it; else empty."""
         if not self.matters:
             return (
                 f"{self.name} does not matter: from {self.low:.4g} to {self.high:.4g} no mean of "
@@ -90,7 +95,14 @@ class EvaluatedNetwork:
     packets: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """The blocks `fluid` and `packets` of the JSON output; what does not apply is null."""
+        """The blocks `fluid` and `packets` of the JSON output: means after the warm-up.
+
+        Returns:
+            For each simulator `ratio`, `jain_index`, `utilisation`, `queue_packets`,
+            `queueing_delay_s` and `drop_share`; for packets also `ratio_ci95` (two numbers),
+            `retransmit_share` and the number of `runs`. Ratios and fluid means that are not finite
+            are null.
+        """
         packets: dict[str, Any] = dict(self.packets.means())
         packets["ratio_ci95"] = [finite_or_none(bound) for bound in self.packets.interval]
         packets["ratio"] = finite_or_none(packets["ratio"])
@@ -98,14 +110,23 @@ class EvaluatedNetwork:
         return {"fluid": fluid, "packets": packets | {"runs": len(self.packets.runs)}}
 
     def vegas_json(self, name: str) -> dict[str, Any]:
-        """Alpha, beta, gamma (packets) and dialect of class `name`, null for other flows."""
+        """`alpha_packets`, `beta_packets`, `gamma_packets` and `dialect` of class `name`.
+
+        All are null if its flows are not Vegas flows.
+        """
         law: Any = self.network.flows[name].law
         if not law.has_dead_band:
             return dict.fromkeys(VEGAS_KEYS)
         return dict(zip(VEGAS_KEYS, (law.alpha, law.beta, law.gamma, law.dialect), strict=True))
 
     def disagreements(self, lead: str) -> list[str]:
-        """Sentences on where goodput ratio or mean queue of both simulators disagree."""
+        """Sentences on where fluid model and packet simulator disagree; empty if they agree.
+
+        Goodput ratios differ by over 25 %, mean queues by over 50 %, or `lead` starves in one.
+
+        Args:
+            lead: class in the numerator of the ratio, whose path has the queues.
+        """
         path = " and ".join(self.network.path_of(lead))
         pair = (
             RunMeans(
@@ -124,15 +145,15 @@ class NumberRecommendation(NotebookTable):
     Args:
         network: with the recommended values.
         tuned: class whose path gives delay and utilisation, and the numerator of the ratio.
-        others: classes in the ratio's denominator; none: all others.
+        others: classes in the ratio's denominator; empty: all others.
         numbers: the tuned numbers.
         objective: what was asked for.
-        constraints: the bounds that hold.
+        constraints: the bounds that were given.
         reached: whether the packet simulator confirms the objective, within the constraints.
-        reason: if not, why; or what else is to know.
+        reason: why it does not; empty if it does.
         before: the network that was given, evaluated.
         after: the recommended one, evaluated.
-        seconds: wall time in total, in the fluid model and in the packet simulator.
+        seconds: wall time, s, by `total`, `fluid` (model) and `packets` (simulator).
     """
 
     network: Network
@@ -163,7 +184,10 @@ class NumberRecommendation(NotebookTable):
         return [number.note for number in self.numbers if number.note]
 
     def objective_value(self, evaluated: EvaluatedNetwork) -> float:
-        """Mean over packet runs of the objective's value, such as Jain's index or a delay in s."""
+        """Mean over packet runs of the objective's value, such as Jain's index or a delay in s.
+
+        The mean of a ratio is geometric.
+        """
         if isinstance(self.objective, ShareRatio):
             return evaluated.packets.ratio
         packets, network = evaluated.packets, evaluated.network
@@ -175,9 +199,12 @@ class NumberRecommendation(NotebookTable):
         """The JSON output of `recommend` for numbers of a network: plain numbers and texts.
 
         Returns:
-            The keys of `Recommendation.as_json` without `fluid_alpha_packets`, with an empty
-            `settings`; and `goal_value` (before and after), `notes`, `parameters` by name and, with
-            constraints, `limits`. Units end the keys.
+            `tuned` (class), `goal`, `goal_value` (`before` and `after`), `limits` (only with
+            constraints), `reached`, `reason`; `parameters`, the tuned numbers by name, `notes` on
+            them; `recommended` and `before`, values by name; means after the warm-up in `fluid` and
+            `packets`, and those with the given values in `before`; `settings` (empty) and
+            `settings_missing` by system; `assumed`, `warnings`, `disagreements`; `seconds` of wall
+            time. Units end the keys.
         """
         before = self.before.vegas_json(self.tuned)
         limits = {one.quantity: one.bound for one in self.constraints.each}
@@ -212,5 +239,5 @@ class NumberRecommendation(NotebookTable):
 
 
 def finite_or_none(value: float) -> float | None:
-    """The number, or None where it does not apply (NaN) or is infinite."""
+    """The number, or None where it is NaN or infinite."""
     return float(value) if math.isfinite(value) else None

@@ -37,9 +37,11 @@ class Rates(NamedTuple):
     Args:
         goodput: of a flow of each group, packets/s; (groups,).
         count: flows of each group; (groups,).
-        tuned: 1 for groups of the tuned class, 0 for others; where several classes are tuned, 1, 2
-            and so on; known numbers, not traced; (groups,).
-        fair: goodput of each flow if all had the same and the link was full, packets/s.
+        tuned: 1 for groups of the tuned class (1, 2 and so on where several classes are tuned), 0
+            for groups that these are compared with, -1 for all others; known numbers, not traced by
+            JAX; (groups,).
+        fair: goodput of each flow if all had the same and the link was full, packets/s; of several
+            links the smallest.
         queueing_delay: mean waiting time of a packet in the queues of the path, s; NaN if it was
             not measured.
     """
@@ -64,7 +66,7 @@ class Objective(ABC):
     """What a recommendation optimises."""
 
     key: str
-    """Its name in JSON."""
+    """Name of the objective in JSON."""
     unit: str
     """Description in words of what `value` returns."""
 
@@ -78,7 +80,7 @@ class Objective(ABC):
 
     @property
     def target(self) -> float | str:
-        """The value that is aimed at: a number, or the text `largest`."""
+        """The value that is aimed at: a number, or the text `largest` or `smallest`."""
         return "largest"
 
     @property
@@ -95,6 +97,8 @@ class ShareRatio(Objective):
         ratio: the ratio that is aimed at.
         numerator: class whose flows are compared; None: the tuned ones.
         denominator: class that they are compared with; None: all flows that are not tuned.
+
+    `loss` and `value` use `Rates.tuned` alone, which a recommendation sets for the named classes.
 
     >>> import numpy as np
     >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
@@ -290,7 +294,9 @@ class LargestGoodput(Objective):
 
 
 def is_fairness(objective: Objective) -> bool:
-    """Whether an objective is fairness among all flows, or of the tuned flows to the others.
+    """Whether an objective is fairness among all flows, or of tuned flows to the other flows.
+
+    It is not for delay, total goodput and the ratio of a named class.
 
     >>> is_fairness(JainIndex()), is_fairness(SmallestDelay()), is_fairness(ShareRatio(1.0, "a"))
     (True, False, False)
@@ -309,7 +315,7 @@ def objective_named(name: str, ratio: float = 1.0) -> Objective:
         ratio: target of the goodput ratio, for `ratio` and `ratio=ONE/OTHER` only.
 
     Raises:
-        InvalidInput: for another name.
+        InvalidInput: for another name, or an aversion that is negative or infinite.
 
     >>> objective_named("alpha-fair=2")
     AlphaFair(aversion=2.0)

@@ -29,11 +29,11 @@ def operating_points(
     The translation of Vegas parameters needs them. The run is one of the packet simulator; if it
     could have more than 2e8 packets, one of the fluid model, whose time does not depend on their
     number. Means are over the flows of a class, after the warm-up (a quarter of the run where the
-    model has none) and after the class's last start.
+    model has none or 0 s) and after the class's last start; drops are counted after the warm-up.
 
     Args:
         model: the network, its duration and warm-up.
-        classes: names of the classes to report; None: all.
+        classes: names of the classes to report, of which unknown ones are ignored; None: all.
         seed: seed of a packet run.
 
     Returns:
@@ -41,7 +41,7 @@ def operating_points(
         fraction of packets dropped along the class's path), and `from_fluid`.
 
     Raises:
-        InvalidInput: for a class that starts after the end.
+        InvalidInput: for a class whose last flow may start only after the end.
         TooLarge: where the run would take too much memory or time.
 
     >>> import vegasfluid as vf
@@ -76,7 +76,7 @@ def operating_points(
 
 
 def engine_of_points(model: Model) -> str:
-    """Engine of the run from which operating points come: `packets`, or `fluid` for long runs."""
+    """Engine of the run for operating points: `packets`, or `fluid` above 2e8 possible packets."""
     events = largest_event_count(model.network, model.duration)
     return "packets" if events <= MOST_PACKETS else "fluid"
 

@@ -49,7 +49,7 @@ __all__ = ["OptimisationResult", "fluid_alpha", "make_program", "optimise"]
 JOINT_MEASUREMENTS = 5
 """Settings of several classes that are measured at most before each is refined alone."""
 PASSES = 3
-"""Largest number of refinements of each class; more than one, as one class moves the others."""
+"""Largest number of refinements of each class; an alpha changes the ratios of other classes."""
 SMALLEST_GOODPUT = 1e-12
 """Goodputs are raised to this before their logarithm is taken, packets/s."""
 
@@ -61,7 +61,7 @@ class OptimisationResult(NamedTuple):
         network: the network with the setting of all tuned classes.
         optimum: the best alpha of this class on the fluid model alone.
         reached: whether the packets confirm the objective, within the constraints.
-        reason: if not, why; or what else is to know.
+        reason: why not, if not reached; otherwise a remark, or empty.
     """
 
     network: Network
@@ -102,7 +102,7 @@ def optimise(
         One result for each evaluator; all have the same network.
 
     Raises:
-        InvalidInput: where something is asked for that the network does not have.
+        InvalidInput: where the network lacks what is asked for, such as RED or an equilibrium.
         SolveFailed: where the fluid model cannot be integrated.
     """
     one_ratio = len(evaluators) == 1 and isinstance(objective, ShareRatio) and not tune_queue
@@ -124,7 +124,7 @@ def find_alpha(evaluator: Evaluator) -> OptimisationResult:
     """Find the alpha that gives one class its target ratio, on the fluid model, then on packets.
 
     Returns the network with alpha and beta (packets), and whether packets confirm the ratio. Where
-    flows share no queue, the usual alpha or the given one is kept if it is enough.
+    each flow has its own queue, the default or given alpha is taken without search if it suffices.
     """
     if (kept := sufficient_alpha(evaluator)) is not None:
         return OptimisationResult(kept.network, kept.optimum, True, kept.reason)
@@ -291,13 +291,13 @@ def make_program(
 
 
 def log_bounds(network: Network, parameters: Sequence[Parameter]) -> list[tuple[float, float]]:
-    """Logarithms of the smallest and largest value of each parameter (packets, or max_drop)."""
+    """Logarithms of the smallest and largest value of each parameter, in the parameter's unit."""
     ranges = (parameter.range(network) for parameter in parameters)
     return [(math.log(low), math.log(high)) for low, high in ranges]
 
 
 def fluid_optimum(evaluator: Evaluator, optimum: JointOptimum) -> FluidOptimum:
-    """Alpha (packets) and ratio of one class in the fluid model's own best joint setting."""
+    """Alpha (packets) and ratio of one class in the fluid's best joint setting; slope NaN."""
     network = optimum.fluid_network
     alpha = float(cast(Any, evaluator.law_in(network).alpha))
     ratio = evaluator.evaluate_fluid(network)["ratio"]
@@ -307,13 +307,14 @@ def fluid_optimum(evaluator: Evaluator, optimum: JointOptimum) -> FluidOptimum:
 def missed_ratio(
     ratio: float, objective: ShareRatio, constraints: Constraints, failure: str | None
 ) -> list[str]:
-    """One phrase if a measured ratio is more than a factor of 1.1 off its target, or none.
+    """A list of one phrase if a ratio is over a factor of 1.1 off its target; else empty.
 
     Args:
         ratio: measured goodput ratio.
         objective: with the target.
         constraints: bounds that were to be met.
-        failure: why the refinement of the class failed, if it did.
+        failure: why the refinement of the class failed, which is then the phrase if there are no
+            constraints; None or empty: it did not fail.
     """
     if abs(math.log(ratio / objective.ratio)) <= NEAR_ENOUGH:
         return []
@@ -351,7 +352,10 @@ def refine_ratios(
 def refine_jointly(
     evaluators: Sequence[Evaluator], network: Network, constraints: Constraints
 ) -> Network:
-    """The network with the alphas that measure nearest to all targets within constraints."""
+    """The network with the alphas whose packet runs are nearest to all targets.
+
+    The given network is returned if they violate a constraint.
+    """
     dead_bands = {one.tuned: one.dead_band for one in evaluators}
     parameters = tuned_parameters(network, dead_bands, False)
 

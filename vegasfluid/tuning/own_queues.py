@@ -39,7 +39,7 @@ class Kept(NamedTuple):
 def has_own_queues(network: Network, tuned: str) -> bool:
     """Whether each link that the class `tuned` shares with other classes has a queue for each flow.
 
-    A network in which it shares none does not count.
+    False if it shares no link.
     """
     others = {link for name in network.flows if name != tuned for link in network.path_of(name)}
     shared = [network.links[link] for link in network.path_of(tuned) if link in others]
@@ -47,9 +47,10 @@ def has_own_queues(network: Network, tuned: str) -> bool:
 
 
 def sufficient_alpha(evaluator: Evaluator) -> Kept | None:
-    """The usual or the given setting of the tuned class, where packets confirm the goal with it.
+    """A setting of the tuned class that needs no search, as packets confirm the target with it.
 
-    The ratio must be within 3 % of the target. None if it is at neither, or if flows share queues.
+    It is the default alpha and beta of the dialect or else the given ones, with a ratio within 3 %
+    of the target. None if neither has such a ratio, or if flows share queues.
     """
     if not has_own_queues(evaluator.network, evaluator.tuned):
         return None

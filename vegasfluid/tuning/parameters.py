@@ -85,6 +85,8 @@ def tunable_class(network: Network, tune: str | None = None) -> str:
 def dead_band(law: Vegas, rtt_over_base: float) -> float:
     """The usual beta - alpha of a dialect, packets: 2, or wider where it divides by the base RTT.
 
+    It is then 2 times `rtt_over_base`. Dialects with whole packets round it up.
+
     Args:
         law: Vegas, whose dialect decides.
         rtt_over_base: expected round-trip time over the base RTT.
@@ -145,23 +147,23 @@ class Parameter(Protocol):
         ...
 
     def range(self, network: Network) -> tuple[float, float]:
-        """Smallest and largest value to try in a search, both above 0."""
+        """Smallest and largest value to try in a search, both above 0, in the name's unit."""
         ...
 
     def value(self, network: Network) -> float:
-        """The parameter's value in `network`."""
+        """The parameter's value in `network`, in the unit that its name ends in."""
         ...
 
     def settable(self, network: Network, value: float) -> float:
-        """The value nearest to `value` that systems accept."""
+        """The value nearest to `value` that systems accept, in the name's unit."""
         ...
 
     def with_value(self, network: Network, value: Any) -> Network:
-        """The network with another value of the parameter."""
+        """The network with another value of the parameter, in the name's unit."""
         ...
 
     def with_value_in_equations(self, equations: FluidParameters, value: Any) -> FluidParameters:
-        """Parameters of the fluid equations with another value, which JAX may trace."""
+        """Parameters of the fluid equations with another value (JAX may trace it)."""
         ...
 
 
@@ -217,7 +219,8 @@ class RedParameter:
         field: min_thresh, spread (max_thresh - min_thresh, so that no value breaks their order), or
             max_drop.
         link: name of its link; None: the network's only link.
-        limits: smallest and largest value to try; None: whatever the buffer allows.
+        limits: smallest and largest value to try; None: 1 packet to the buffer less 1 packet, or
+            0.01 to 1 for max_drop.
     """
 
     field: str
@@ -290,7 +293,9 @@ def has_tunable_queue(network: Network) -> bool:
 
 
 def queue_names(network: Network) -> list[str]:
-    """What `tune_queue` stands for: RED's thresholds and max_drop, within the buffer.
+    """Texts for what `tune_queue` tunes: RED's thresholds and max_drop, each with its range.
+
+    They have the form LINK.PARAMETER=LOW:HIGH, with thresholds (packets) from 1 to the buffer.
 
     Raises:
         InvalidInput: where the network has several links, or no RED.
@@ -353,7 +358,7 @@ def tuned_groups(
 def with_values(
     network: Network, parameters: Sequence[Parameter], values: Sequence[Any]
 ) -> Network:
-    """The network with each tuned parameter set to its value (packets, or max_drop)."""
+    """The network with each tuned parameter set to its value, in the parameter's unit."""
     for parameter, value in zip(parameters, values, strict=True):
         network = parameter.with_value(network, value)
     return network
@@ -364,7 +369,7 @@ def with_values_in_equations(
 ) -> FluidParameters:
     """Parameters of the fluid equations with each tuned parameter set to its value.
 
-    In packets, or a probability for max_drop; JAX may trace the values.
+    Each value is in the parameter's unit; JAX may trace the values.
     """
     for index, parameter in enumerate(parameters):
         equations = parameter.with_value_in_equations(equations, values[index])

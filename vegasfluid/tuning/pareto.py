@@ -116,14 +116,15 @@ def pareto_front(
         constraints: bounds that every setting must satisfy.
         tune_queue: whether RED's thresholds and max_drop are tuned, too.
         size: how many settings at most, at least 2.
-        settings: duration, warm-up, runs and seed, see `RunSettings`.
+        settings: `until` and `warmup` (s), `runs`, `seed` and `report`, see `RunSettings`.
 
     Returns:
         The objective, and the distinct settings from fairest to smallest delay, each measured by
-        packet runs.
+        packet runs. A single setting if the delays of the two differ by less than 2 %.
 
     Raises:
-        InvalidInput: for a size below 2, nothing to tune or compare with, or settings out of range.
+        InvalidInput: for a size below 2, an objective that is not fairness, nothing to tune or
+            compare with, or settings out of range.
         SolveFailed: where the fluid model cannot be integrated.
     """
     if size < 2:
@@ -151,7 +152,8 @@ def pareto_front(
 def front_points(program: NonlinearProgram, fairest: np.ndarray, size: int) -> list[np.ndarray]:
     """Settings from the fairest to the smallest delay on the corrected fluid model.
 
-    The objective is optimised under delay bounds that are spaced geometrically.
+    The objective is optimised under delay bounds that are spaced geometrically. If the delays of
+    the two ends differ by less than 2 %, only the fairest setting is returned.
 
     Args:
         program: nonlinear program on the corrected fluid model.
@@ -183,7 +185,7 @@ def measure_point(
     Args:
         evaluator: of the tuned class.
         program: on the corrected fluid model.
-        parameters: what is tuned.
+        parameters: the tuned parameters.
         values: of the parameters, in their order (packets; max_drop a probability).
     """
     network = with_values(evaluator.network, parameters, values)

@@ -47,7 +47,7 @@ UTILISATION_KEPT = 0.99
 
 
 class Options(RunSettings, total=False):
-    """Keyword arguments of `recommend` but `ranges` and `substitute`; see there.
+    """Keyword arguments of `recommend` except `ranges` and `substitute`, with the same meaning.
 
     With ranges of uncertain numbers, the goodput ratio of one class is optimised for its worst case
     over them; `substitute` makes the network with other values of these numbers.
@@ -118,8 +118,8 @@ def recommend(
 
     Args:
         network: classes of Vegas flows and at least one class that is not tuned.
-        tune: the class to tune, or several in a list (empty: all Vegas classes); None: the only
-            Vegas class.
+        tune: a Vegas class; or a list of Vegas classes (empty: all) and numbers, such as
+            `cubic.beta` or `bottleneck.buffer_packets=10:200`; None: the only Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the classes that are not tuned.
         objective: an objective instead of this ratio, such as `JainIndex()`; None: the ratio.
         constraints: bounds that must be met, whatever the objective.
@@ -128,22 +128,22 @@ def recommend(
             can be asked for then.
         substitute: returns the network with other values of these numbers, such as
             `partial(modelfile.parameters.with_values, network)`.
-        tune_queue: whether RED's thresholds and max_drop are tuned, too: of all settings that are
-            equally good, for the smallest queueing delay. The link then is used at least to 99 % of
-            what it was, unless the constraints give a utilisation.
+        tune_queue: whether RED's thresholds and max_drop are tuned, too; of equally good settings
+            the one with the smallest queueing delay is taken. With Vegas classes, the utilisation
+            must be at least 99 % of what it was, unless the constraints bound it.
         tune_gamma: whether gamma is tuned, too, so that flows have their share from the start.
-        settings: duration, warm-up, runs and seed, see `RunSettings`.
+        settings: `until` and `warmup` (s), `runs`, `seed` and `report`, see `RunSettings`.
 
     Returns:
         Alpha, beta and gamma (packets), means of both simulators with the given and the recommended
         parameters, and whether the objective was reached. A `JointRecommendation` if `tune` is a
-        list, a `NumberRecommendation` if it names numbers or there is no Vegas class, a
-        `RobustRecommendation` if there are ranges (reached where the worst scenario is within a
-        factor of 1.25 of the target).
+        list of classes; a `NumberRecommendation` if it names numbers, there is no Vegas class, or
+        the objective is delay, goodput or a ratio of a named class; a `RobustRecommendation` with
+        ranges (reached where the worst scenario is within a factor of 1.25 of the target).
 
     Raises:
-        InvalidInput: where there is nothing to tune or to compare with, or what is asked for does
-            not apply to this network.
+        InvalidInput: for nothing to tune or compare with, or a request that does not apply here.
+        Unsupported: for a number that is no setting, or named numbers with ranges or `tune_gamma`.
         SolveFailed: where the fluid model cannot be integrated.
     """
     objective = ShareRatio(ratio) if objective is None else objective
@@ -167,12 +167,13 @@ def numbers_to_tune(
     request: Request,
     over_ranges: bool = False,
 ) -> list[str]:
-    """What is tuned, as names of numbers; empty where it is Vegas parameters for fairness.
+    """Names of the numbers to tune; empty where Vegas parameters are tuned for fairness instead.
 
-    Numbers are tuned where a list names one, where the objective is about other things than all
-    flows and the tuned ones, and where RED is tuned without Vegas.
+    Numbers are tuned where a list names one, where the objective is delay, total goodput or the
+    ratio of a named class, and where RED is tuned in a network without Vegas.
 
     Raises:
+        InvalidInput: where there is nothing to tune.
         Unsupported: for `tune_gamma` beside numbers, or numbers over ranges.
     """
     require_network("recommend", network)

@@ -95,18 +95,18 @@ class Recommendation(NotebookTable):
         network: the network with the recommended parameters.
         tuned: the class they are for.
         objective: what was asked for.
-        constraints: the bounds that were given.
+        constraints: the bounds of the search; with `queue_tuned` also one on the utilisation.
         queue_tuned: whether RED's parameters were tuned, too.
         reached: whether the packet simulator confirms the objective, within the constraints.
-        reason: if not, why; or what else is to know.
+        reason: why not, if not reached; otherwise a remark, or empty.
         before: the parameters that were given, evaluated.
         after: the recommended ones, evaluated.
         optimum: the best alpha of the fluid model alone.
-        settings: for each system, the settings that make its flows behave like this.
-        settings_missing: for the other systems, why there are none.
-        start: effect of another gamma on slow start, where gamma was tuned.
-        others: the classes that the tuned one is compared with; none: all other classes.
-        seconds: wall time in total, in the fluid model and in the packet simulator.
+        settings: alpha, beta and gamma (packets) with the same equilibrium backlog, by system.
+        settings_missing: why there are none, by the name of each other system.
+        start: effect of another gamma on slow start; None if gamma was not tuned.
+        others: the classes that the tuned one is compared with; empty: all other classes.
+        seconds: wall time, s, by `total`, `fluid` (model) and `packets` (simulator).
     """
 
     network: Network
@@ -154,11 +154,11 @@ class Recommendation(NotebookTable):
         """The JSON output of `recommend` for one class: plain numbers and texts.
 
         Returns:
-            `tuned` (class), `goal`, `reached`, `reason`; `recommended` and `before`: alpha, beta
-            (packets) and more; means after the warm-up in `fluid` and `packets` with the former,
-            in `before` with the latter; `fluid_alpha_packets`, the best alpha of the fluid model;
-            `settings` and `settings_missing` by system; `assumed`, `warnings`, `disagreements`;
-            `seconds` of wall time. Units end the keys.
+            `tuned` (class), `goal`, `reached`, `reason`; `recommended` parameters, and the means
+            after the warm-up with them in `fluid` and `packets`; `before`, the given parameters and
+            their means; `fluid_alpha_packets`, the best alpha of the fluid model; `settings` and
+            `settings_missing` by system; `assumed`, `warnings`, `disagreements`; `seconds` of wall
+            time. If requested `start`, `limits`, `goal_value`. Units end the keys.
         """
         law = self.after.law
         return {
@@ -258,7 +258,7 @@ class JointRecommendation(NotebookTable):
         return "; ".join(f"{name}: {part.reason}" for name, part in pairs if part.reason)
 
     def as_json(self) -> dict[str, Any]:
-        """JSON output: the first class's, `reached` and `reason` of all, and by class `classes`."""
+        """JSON output of the first class, `reached` and `reason` of all, and `classes` by name."""
         documents = {name: part.as_json() for name, part in self.parts.items()}
         classes = {
             name: {key: document[key] for key in CLASS_KEYS} for name, document in documents.items()
@@ -282,7 +282,7 @@ class ScenarioResult:
     packets: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """JSON of one scenario: uncertain numbers (unit in the name), fluid and packet ratios."""
+        """JSON: `kind`, `numbers`, `fluid_ratio`, and of packets `ratio`, `ratio_ci95`, `runs`."""
         return {
             "kind": self.scenario.kind,
             "numbers": dict(self.scenario.numbers),
@@ -304,19 +304,18 @@ class Robustness:
 
     Args:
         target_ratio: the ratio that was asked for.
-        ranges: by the names of the numbers, in the units of the names.
+        ranges: ranges of the uncertain numbers by name, in the unit that ends the name.
         scenarios: all measured scenarios, with the recommended parameters.
-        highest: the confirmed scenario where the tuned flows get most.
-        lowest: the confirmed scenario where they get least.
+        highest: the scenario, of those measured with all runs, where the tuned flows get most.
+        lowest: the scenario, of those measured with all runs, where the tuned flows get least.
         nominal: the nominal network with the recommended parameters.
         nominal_optimum: the nominal network with the parameters that are best there alone.
-        nominal_highest: the confirmed scenario where tuned flows get most with the nominal
-            parameters.
-        nominal_lowest: the confirmed scenario where tuned flows get least with the nominal
-            parameters.
-        regret: worst-case distance from the target beyond the least possible one, in log(ratio).
-        nominal_regret: as `regret`, with the parameters that are best at the nominal network.
-        fluid_regret: as `regret`, of the recommended parameters on the fluid model.
+        nominal_highest: the scenario where tuned flows get most with the law of `nominal_optimum`.
+        nominal_lowest: the scenario where tuned flows get least with the law of `nominal_optimum`.
+        regret: worst-case regret, on packets: largest |log(ratio / target)| of a scenario minus the
+            least one that any alpha gives there.
+        nominal_regret: worst-case regret on packets with the law of `nominal_optimum`.
+        fluid_regret: worst-case regret of the recommended parameters on the fluid model.
     """
 
     target_ratio: float
@@ -338,12 +337,12 @@ class Robustness:
 
     @property
     def worst(self) -> float:
-        """Largest |log(ratio / target)| of any scenario, with the recommended parameters."""
+        """Largest |log(ratio / target)| in `highest` and `lowest`, with recommended parameters."""
         return max(self.distance(self.highest.packets), self.distance(self.lowest.packets))
 
     @property
     def nominal_worst(self) -> float:
-        """Largest |log(ratio / target)| of any scenario, with the nominal network's best."""
+        """Largest |log(ratio / target)| in `nominal_highest` and `nominal_lowest`."""
         extremes = (self.nominal_highest, self.nominal_lowest)
         return max(self.distance(result.packets) for result in extremes)
 

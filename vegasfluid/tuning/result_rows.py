@@ -27,7 +27,7 @@ MILLISECONDS = {"queueing_delay_s": 1e3}
 def measured_rows(document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """A row for each mean of both simulators: label, value before, value with the recommendation.
 
-    `document` is the JSON output of `recommend`; means that are null are left out.
+    `document` is the JSON output of `recommend`; a mean that is null in either run is left out.
     """
     for name, block, key, form in ROWS:
         scale = MILLISECONDS.get(key, 1)
@@ -51,7 +51,11 @@ class NotebookTable:
 
 
 def parameter_rows(document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """A row for each tuned number of each class, or for each number that was named."""
+    """A row for each tuned number: name, value before, recommended value.
+
+    `document` is the JSON output of `recommend`. The numbers are those in `parameters`, or alpha
+    and beta (packets) of each tuned class.
+    """
     if "parameters" in document:
         for name, number in document["parameters"].items():
             yield name, f"{number['before']:.5g}", f"{number['recommended']:.5g}"

@@ -34,9 +34,13 @@ RULES = {
 def rules_of_thumb(network: Network, tuned: str) -> dict[str, Vegas]:
     """Alpha and beta of a Vegas class by each rule of thumb of the literature.
 
-    Numbers are rounded down, as section 4.1 does, and kept where Vegas makes sense: alpha at least
-    1 packet, beta at least alpha. Rules count packets in the queue, and are taken as they are in
-    every dialect. For RED_min / N, which has one number, beta is 2 packets above.
+    With the buffer Q, RED's thresholds and N flows in the class's direction, alpha and beta are:
+    `queue_over_3`: 2 Q / (3 N) less 1, and 2 Q / (3 N). `thresholds_minus_2`: 2 / N times RED_min
+    and RED_max, both less 2. `red_min_over_n`: RED_min / N, and 2 packets more. `proportional`:
+    RED_min / N and RED_max / N.
+
+    Numbers are rounded down, as section 4.1 does, with alpha at least 1 packet and beta at least
+    alpha. Rules count packets in the queue, and are taken as they are in every dialect.
 
     Args:
         network: of one link.

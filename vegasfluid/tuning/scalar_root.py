@@ -22,7 +22,7 @@ __all__ = ["PLATEAU_TOLERANCE", "FluidOptimum", "bracket_root", "find_root", "pl
 SMALLEST_STEP = 0.03
 """Smallest step of the bracketing, in log(alpha)."""
 LARGEST_STEP = 1.5
-"""Largest step of the bracketing, in log(alpha), but for the last."""
+"""Largest step of the bracketing, in log(alpha), except for the last step."""
 LENGTHEN = 2.0
 """After a step that did not pass the root, the next one is at least this many times as long."""
 MAX_STEPS = 12
@@ -122,7 +122,7 @@ class FluidOptimum(NamedTuple):
     Args:
         alpha: packets.
         ratio: the fluid's goodput ratio of a tuned flow to another flow there.
-        slope: d log(ratio) / d log(alpha) there.
+        slope: d log(ratio) / d log(alpha) there; NaN if several parameters were tuned together.
         reached: whether the ratio is the target within 1 %.
         evaluations: number of fluid runs.
     """
@@ -155,7 +155,7 @@ class _LogRatio:
         return self.known[log_alpha]
 
     def rounded(self, log_alpha: float) -> float:
-        """log(ratio / target) at log(alpha); 0 if below 1e-4, which ends a root finder."""
+        """log(ratio / target) at log(alpha); 0 if within 1e-4 of 0, which ends a root finder."""
         distance = self(log_alpha)
         return 0.0 if abs(distance) < TOLERANCE else distance
 

@@ -86,15 +86,15 @@ def make_scenarios(
     """Networks that stand for ranges of a network's numbers.
 
     Args:
-        network: the nominal one.
-        ranges: by names such as `reno.base_rtt_ms`, in the units of the names.
+        network: the nominal one, in which each number is the median of its range.
+        ranges: ranges by names such as `reno.base_rtt_ms`, in the units of the names.
         substitute: returns the network with other values of these numbers.
 
     Returns:
         The nominal network, corners of the box of ranges, and four points inside, in that order.
 
     Raises:
-        InvalidInput: for no range, more than 31, or numbers that make no sense together.
+        InvalidInput: for no range, more than 31, or numbers with which the network is invalid.
     """
     if not 1 <= len(ranges) <= MAX_RANGES:
         allowed = f"from 1 to {MAX_RANGES}"
@@ -144,8 +144,8 @@ def separating_ranges(
 ) -> list[str]:
     """Names of the uncertain numbers that explain most of the difference of two ratios.
 
-    The effect of each number on log(ratio) is that of a plane through all scenarios, by least
-    squares.
+    The effect of a number is its slope in a plane that is fitted to log(ratio) of all scenarios by
+    least squares, times its difference between the two scenarios.
 
     Args:
         scenarios: all scenarios.

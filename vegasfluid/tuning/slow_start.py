@@ -62,7 +62,7 @@ class SlowStart:
 def gamma_candidates(law: Vegas) -> list[float]:
     """Gammas to try for `law`, packets: the given one, then 1, fractions of alpha, and beta.
 
-    Without repetitions, and whole where the dialect needs it.
+    Without repetitions, each but the given one at least 1, and whole where the dialect needs it.
 
     >>> gamma_candidates(Vegas(alpha=20, beta=22, dialect="ns2"))
     [1.0, 5.0, 10.0, 20.0, 22.0]
@@ -77,8 +77,8 @@ def gamma_candidates(law: Vegas) -> list[float]:
 def tune_gamma_of_class(evaluator: Evaluator, network: Network) -> tuple[Network, SlowStart]:
     """Find the gamma with which a class's goodput ratio is best from the start.
 
-    Another gamma must bring the ratio of the start significantly nearer to the target, and keep the
-    ratio after the warm-up.
+    Another gamma must bring the ratio from time 0 to the end of the warm-up (without a warm-up, to
+    a quarter of the run) significantly nearer to the target, and keep the ratio after the warm-up.
 
     Args:
         evaluator: of the tuned class.
@@ -88,7 +88,7 @@ def tune_gamma_of_class(evaluator: Evaluator, network: Network) -> tuple[Network
         The network with the best gamma, and packet runs of the start before and after.
 
     Raises:
-        InvalidInput: where some class sends nothing before the end of the warm-up.
+        InvalidInput: where the last flow of some class may start only after the warm-up.
     """
     until = evaluator.settings.warmup or evaluator.settings.until / 4
     require_starts_before(network, until)

@@ -99,7 +99,7 @@ class _SpaceMapping:
     Args:
         program: on the fluid model.
         network: whose parameters are tuned.
-        parameters: what is tuned.
+        parameters: the tuned parameters.
         measure: runs the packet simulator on a network, once for each seed.
     """
 
@@ -133,10 +133,10 @@ class _SpaceMapping:
         )
 
     def tightened(self, measured: Measurement) -> Constraints:
-        """Constraints tightened by the relative half width of their 95 % confidence intervals.
+        """Constraints tightened by the relative half width h of their 95 % confidence intervals.
 
-        Each measured quantity's bound moves by the uncertainty of its mean; the gain margin's
-        stays.
+        An upper bound is divided by exp(h) of its quantity; a lower one is multiplied by it, up to
+        1. The bound on the gain margin is not changed.
         """
         given = self.program.constraints
         bounds = {}
@@ -152,8 +152,8 @@ class _SpaceMapping:
     def run(self, *starts: Vector) -> SpaceMappingResult:
         """Solve on the fluid model, measure on packets, correct the fluid model, and repeat.
 
-        It ends where the setting does not change or two measurements are no better. `starts` are
-        logarithms of the parameters, (parameters,).
+        It ends where the setting does not change, after two measurements that are no better than
+        the best, or after six in all. `starts` are logarithms of the parameters, (parameters,).
         """
         first = values = self.settable(solve_program(self.program, *starts))
         trials: list[_Trial] = []
@@ -204,7 +204,7 @@ def map_to_packets(
     Args:
         program: on the fluid model.
         network: whose parameters are tuned.
-        parameters: what is tuned.
+        parameters: the tuned parameters.
         measure: runs the packet simulator on a network.
         starts: initial points, logarithms of the parameters, at least one.
 
@@ -222,9 +222,9 @@ def merit_of(
 ) -> tuple[float, float]:
     """How bad a measured setting is: two numbers, of which the first one counts more.
 
-    First the largest violation of a constraint, as a logarithm beyond the program's tolerance; 0 if
-    all are kept. Then the objective's loss, mean over the runs and weighted, plus the logarithm of
-    the queueing delay (s) if that is minimised.
+    The first is the largest violation of a constraint, as the logarithm of a factor, beyond the
+    program's tolerance; 0 if all are satisfied. The second is 20 times the objective's loss (mean
+    over the runs), plus log(queueing delay in s) if the program minimises the delay.
 
     Args:
         program: objective and constraints.
@@ -245,7 +245,7 @@ def merit_of(
 
 
 def settable_values(network: Network, parameters: Sequence[Parameter], x: Vector) -> list[float]:
-    """Values of the parameters nearest to exp(x) that systems accept: packets, or max_drop."""
+    """Values of the parameters nearest to exp(x) that systems accept, each in its own unit."""
     pairs = zip(parameters, map(float, np.exp(x)), strict=True)
     return [parameter.settable(network, value) for parameter, value in pairs]
 

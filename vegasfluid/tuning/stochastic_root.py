@@ -74,8 +74,9 @@ class StochasticRoot:
         samples: measured goodput ratios of each run, by setting.
         best: the setting with the least distance from the target, plus a small cost for each packet
             by which its dead band differs from the usual one.
-        reached: whether the target was reached.
-        reason: if not, why; or which setting was missed narrowly.
+        reached: whether a setting is confirmed (its confidence interval contains the target, and
+            its ratio is within 3 % of it), or the best one is within a factor of 1.1 of the target.
+        reason: why no setting is confirmed; empty if one is.
     """
 
     target: float
@@ -186,6 +187,9 @@ def find_stochastic_root(
 ) -> StochasticRoot:
     """Find the setting whose measured ratio has the target in its confidence interval.
 
+    Its ratio must also be within 3 % of the target. Without such a setting, the nearest one counts
+    as reaching the target if its ratio is within a factor of 1.1.
+
     Args:
         sample_at: returns measured goodput ratios, one for each run, at a setting.
         settable_alpha: returns the nearest alpha that the dialect can represent, packets.
@@ -251,6 +255,9 @@ def retrospective_approximation(
     find: Callable[[float], StochasticRoot], start: float, add_runs: Callable[[], bool]
 ) -> StochasticRoot:
     """Repeat a stochastic root search with ever more runs, until its interval is narrow.
+
+    It ends where half of the best setting's confidence interval is at most 0.05 in log(ratio), no
+    setting's interval contains the target, or no more runs may be added.
 
     Args:
         find: the search from an alpha in packets, with the present runs.

@@ -57,17 +57,17 @@ class EquilibriumTheory:
         target_missed: why no alpha reaches the target in equilibrium; empty where `alpha` does.
         regime: "below saturation"; "loss-dominated" above it, as long as alpha still moves the
             windows; "plateau" where it hardly does.
-        recovering_fraction: of the round trips, in which a tuned flow recovers from losses.
+        recovering_fraction: fraction of the round trips in which a tuned flow recovers from losses.
         window_elasticity: d log(window) / d log(alpha) at constant round-trip time and losses.
-        ratio_elasticity: d log(ratio) / d log(alpha) of the whole network; None where the
-            equilibrium is a set.
-        terms: packets by name; alpha is their sum.
+        ratio_elasticity: d log(ratio) / d log(alpha) of the whole network; None where every window
+            between alpha and beta is an equilibrium.
+        terms: packets by name; their sum is the recommended alpha.
         elasticities: d log(alpha) / d log of each number of the network, at a constant ratio; empty
             where alpha does not follow from the ratio.
-        saturation_alpha: above which losses limit the windows more than alpha does, packets: where
-            the two laws of the window cross; None without losses.
-        largest_ratio: goodput ratio with the largest alpha that the path can contain; None without
-            equilibrium.
+        saturation_alpha: alpha above which losses limit the windows more than alpha does, packets;
+            None without losses.
+        largest_ratio: goodput ratio with the largest alpha that the path can contain; None if there
+            is no equilibrium with it.
         stability: of the equilibrium; None where the linear system does not decide it.
         stability_missing: why it does not.
     """
@@ -171,7 +171,7 @@ def regime_name(alpha: float, saturation: float | None, elasticity: float) -> st
     Args:
         alpha: packets.
         saturation: alpha above which losses limit the windows, packets; None without losses.
-        elasticity: d log(window) / d log(alpha) at constant losses.
+        elasticity: d log(window) / d log(alpha) at constant losses; a plateau if below 0.1.
     """
     if saturation is None or alpha < saturation:
         return "below saturation"

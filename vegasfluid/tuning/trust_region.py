@@ -162,7 +162,8 @@ def steered_step(
 ) -> tuple[float, Step]:
     """The step within a box, with a weight of violations large enough to make it feasible.
 
-    Returns that weight, too. Where no weight makes a step more feasible the given one stays.
+    Returns the weight and the step. Where no larger weight makes the step more feasible, the weight
+    is the given one.
 
     Args:
         here: where the step begins.
@@ -186,7 +187,13 @@ def best_step(
     """Minimise the quadratic model plus the weighted violations of the linear models in a box.
 
     A quadratic program of the move and of one violation for each constraint, which SciPy's SLSQP
-    solves in a millisecond. For the arguments see `steered_step`.
+    solves in a millisecond.
+
+    Args:
+        here: where the step begins.
+        hessian: of the model; (parameters, parameters).
+        box: smallest and largest move of each coordinate.
+        penalty: weight of violations.
     """
     size, count = len(here.x), len(here.margins)
     scale = 1 / max(1.0, penalty, float(np.max(np.abs(here.slope))))

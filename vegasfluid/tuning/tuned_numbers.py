@@ -55,7 +55,7 @@ class Search(NamedTuple):
         program: objective and constraints on the fluid model, for the numbers that matter.
         network: with the values that were given.
         parameters: the numbers that matter.
-        evaluator: of settings.
+        evaluator: runs the packet simulator on the network with other values.
     """
 
     program: NonlinearProgram
@@ -159,8 +159,11 @@ def comparison_for(
 ) -> Comparison:
     """The classes that an objective compares: those that it names, or a tuned class and the others.
 
+    If no class is tuned, the first one that crosses a tuned link leads.
+
     Raises:
-        InvalidInput: where a ratio is wanted, and it is not clear of which flows.
+        InvalidInput: for an unknown class, or a ratio without classes where none is tuned, or there
+            is only one.
     """
     tuned = [name for name in network.flows if any(owner_of(one) == name for one in parameters)]
     links = {owner_of(one) for one in parameters}
@@ -189,10 +192,10 @@ def owner_of(parameter: Parameter) -> str:
 
 
 def require_bounded(objective: Objective, constraints: Constraints) -> None:
-    """Check that a goal of delay or throughput has the bound without which it is trivial.
+    """Check that the goal of the smallest delay has a bound on the utilisation.
 
     Raises:
-        InvalidInput: for the smallest delay without a utilisation.
+        InvalidInput: for the smallest delay without one, as an idle link has no delay.
     """
     if isinstance(objective, SmallestDelay) and constraints.utilisation is None:
         allowed = "given with the goal delay, as an idle link has no delay"
@@ -331,7 +334,10 @@ def goal_status(
 def tuned_number(
     parameter: Parameter, before: Network, after: Network, shown: Influence
 ) -> TunedNumber:
-    """A tuned number with its values before and after; RED's spread as its upper threshold."""
+    """A tuned number with its values before and after.
+
+    The difference of RED's thresholds is given as the upper threshold, packets.
+    """
     name, (low, high) = parameter.name, parameter.range(before)
     given, best = parameter.value(before), parameter.value(after)
     if isinstance(parameter, RedParameter) and parameter.field == "spread":
