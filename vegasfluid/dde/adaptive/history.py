@@ -104,8 +104,8 @@ class History:
             integrand: function of a time, shape (), and the state there, shape (n,), to an array;
                 None: the state.
             nodes: nodes in each panel, from 1 up. With 8, polynomials of degree 15 are exact.
-            panels: one more than the breaking points that the window is divided at; the first
-                ones after `start` count.
+            panels: largest number of panels, from 1 up: the window is divided at the first
+                `panels` - 1 breaking points after `start`; later ones reduce the accuracy.
 
         Returns:
             The integral, of the shape that `integrand` returns; without it (n,).
