@@ -36,7 +36,9 @@ class History:
     dtype: Any
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state y at past times.
+        """The state y at past times; before t0 the initial history.
+
+        A time after t ends the solve with LAG_NEGATIVE, unless a shorter step avoids it.
 
         Args:
             s: one time, or an array of times, in the unit of t; s <= t.
@@ -49,7 +51,8 @@ class History:
     def ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """State y at the time t - lag, computed without the rounding error of t.
 
-        `history(t - lag)` is the same state, but with that error.
+        `history(t - lag)` is the same state, but with that error. Before t0 it is the initial
+        history. A negative lag ends the solve with LAG_NEGATIVE, unless a shorter step avoids it.
 
         Args:
             lag: one lag, or an array of lags, in the unit of t; lag >= 0.

@@ -87,7 +87,7 @@ def solve_ode(
 
     Returns:
         Save times, states and outcomes, the batch axis first. After a failure `time` is t0, and
-        states at later save times are infinite.
+        states at later `ts` are infinite; `SaveAt(t1=True)` returns the time and state reached.
     """
 
     def field(t: Any, y: Any, args: Any) -> Any:

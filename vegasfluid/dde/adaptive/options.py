@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
 
     bounds: Sequence[Bound]
     """Components that stay at a bound while their slope points outward. `rhs` returns the slope
-    that they would have without the bound."""
+    that they would have without the bound. A y0 outside fails with START_OUT_OF_BOUNDS."""
 
     guards: Callable[..., Array] | None
     """Indicators as a function of (t, y, history, args), shape (m,). A step uses the sign that
