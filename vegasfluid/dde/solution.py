@@ -41,7 +41,7 @@ class Solution(NamedTuple):
     """
 
     ts: Float[Array, " m"]
-    """Save times, shape (m,), in the unit of t0; nan or inf where `SaveAt(steps=...)` saved none."""
+    """Save times, shape (m,), in the unit of t0; nan or inf where `SaveAt(steps=...)` has none."""
     ys: Float[Array, "m n"]
     """States (or saved values) at the save times, shape (m, n); after the jump where y jumps. Times
     that a failed solve did not reach have nan (inf without delays, bounds and guards)."""
