@@ -59,7 +59,10 @@ prefer_compiled_loops()
 def __getattr__(name: str) -> Any:
     """The function or class `name` of the adaptive solver, imported on first use.
 
-    Importing diffrax takes a second. Other names raise `AttributeError`.
+    The import is delayed because that of diffrax takes a second.
+
+    Raises:
+        AttributeError: for any name that is not in `_ADAPTIVE`.
     """
     if name not in _ADAPTIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ __all__ = ["Fault", "Outcome"]
 
 
 class Outcome(IntEnum):
-    """The outcome of a solve: SUCCESS, or the first fault.
+    """The outcome of a solve: SUCCESS (0), or the first fault; `meaning` puts it into words.
 
     >>> Outcome(1).name, Outcome.LAG_TOO_SHORT.meaning
     ('LAG_TOO_LONG', 'a lag reached past the last known time: it is shorter than the step')
@@ -69,7 +69,7 @@ class Fault(NamedTuple):
     code: Int32[Array, ""]
     """An `Outcome`."""
     step: Int32[Array, ""]
-    """Number of the grid point at which the fault was detected; undefined for SUCCESS."""
+    """Number of the grid point (step end) at which it was detected; undefined for SUCCESS."""
 
     @classmethod
     def none(cls) -> Fault:

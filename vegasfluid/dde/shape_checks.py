@@ -22,7 +22,7 @@ def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 
 def check_flat(name: str, value: Any) -> None:
-    """Raise `InvalidInput` unless the value that the user's function `name` returned has one axis.
+    """Raise `InvalidInput` unless `value`, returned by the user's function `name`, has one axis.
 
     >>> import jax.numpy as jnp
     >>> check_flat("guards", jnp.ones(2))

@@ -17,37 +17,49 @@ __all__ = ["Curve", "Solution", "check"]
 
 
 class Curve(Protocol):
-    """Dense output: the solution at any time."""
+    """Dense output: the solution at any time from t0 to the end of the solve; nan outside."""
 
     def evaluate(self, times: Any, left: bool) -> Any:
-        """The states y at any times between t0 and t1; see `Solution.evaluate`."""
+        """The states y, shape (*times, n), at times of any shape; with a batch axis first.
+
+        Where y jumps, `left` chooses the state before the jump.
+        """
         ...
 
     def derivative(self, times: Any, left: bool) -> Any:
-        """The derivatives dy/dt at any times between t0 and t1; see `Solution.derivative`."""
+        """The derivatives dy/dt, shape (*times, n), at times of any shape; with a batch axis first.
+
+        Where dy/dt jumps, `left` chooses the derivative before the jump.
+        """
         ...
 
 
 class Solution(NamedTuple):
-    """The result of a solve; for a batch, each array has the batch axis first."""
+    """The result of a solve; for a batch, each array has the batch axis first.
+
+    n is the number of components of y. A state that is a pytree has its own shapes instead.
+    """
 
     ts: Float[Array, " m"]
-    """Save times, shape (m,)."""
+    """Save times, shape (m,), in the unit of t0; nan or inf where `SaveAt(steps=...)` has none."""
     ys: Float[Array, "m n"]
-    """States at the save times, shape (m, n); nan at times that a failed solve did not reach. At
-    the time of a jump it is the state after it."""
+    """States (or saved values) at the save times, shape (m, n); after the jump where y jumps. Times
+    that a failed solve did not reach have nan (inf without delays, bounds and guards)."""
     result: Int32[Array, ""]
-    """An `Outcome`; unless it is SUCCESS, the states from one step before `time` on are invalid."""
+    """An `Outcome`, shape (). After a fault, states from one step before `time` on are invalid."""
     time: Float[Array, ""]
-    """End of the step in which the first fault occurred; nan after SUCCESS."""
+    """Time of the first fault, shape (), in the unit of t0; nan after SUCCESS. With `solve_fixed`
+    the step with the fault ends there. With `solve` the step starts there; if the equation has no
+    delays, bounds and guards, it is t0."""
     stats: dict[str, Any] | None = None
     """Numbers of attempted (`num_steps`), accepted (`num_accepted_steps`) and rejected steps
-    (`num_rejected_steps`), the limit `max_steps`, and events (`num_events`). None for constant
-    steps."""
+    (`num_rejected_steps`), the limit `max_steps`, and steps that ended at an event or a breaking
+    point (`num_events`). None after `solve_fixed`."""
     interpolation: Curve | None = None
     """Dense output; None unless requested by `SaveAt(dense=True)`."""
     event_mask: Any = None
-    """Which conditions of `event` ended the solve: a pytree of bools like its `cond_fn`."""
+    """Which conditions of the option `event` ended the solve: bools in a pytree like its `cond_fn`.
+    None without this option."""
     t0: Any = None
     """Start of the solve, shape ()."""
     t1: Any = None
@@ -57,13 +69,14 @@ class Solution(NamedTuple):
         """The states y at any times of the solve, from the dense output; nan outside.
 
         Args:
-            t0: one time, or an array of times, in the unit of t0; the same for every instance of
-                a batch.
-            t1: if given, the increments from `t0` to `t1` are returned.
+            t0: one time, or an array of times, in the unit of the solve's t0; the same for every
+                instance of a batch.
+            t1: times of the same shape; if given, the increments y(t1) - y(t0) are returned.
             left: where y jumps, whether the state before the jump is returned.
 
         Returns:
-            States, shape `(*times, n)`; for a batch, `(batch, *times, n)`.
+            States, shape `(*times, n)`; for a batch, `(batch, *times, n)`. If the state is a
+            pytree, each leaf has these axes in front of its own.
 
         Raises:
             InvalidInput: if the solve had no dense output.
@@ -77,7 +90,15 @@ class Solution(NamedTuple):
     def derivative(self, t: ArrayLike, left: bool = True) -> Any:
         """The derivative dy/dt of the dense output; less accurate than the right-hand side there.
 
-        Arguments, shapes and errors are those of `evaluate`.
+        Args:
+            t: one time, or an array of times, in the unit of t0; nan is returned outside the solve.
+            left: where dy/dt jumps, whether the derivative before the jump is returned.
+
+        Returns:
+            Derivatives, shape `(*times, n)`; for a batch, `(batch, *times, n)`.
+
+        Raises:
+            InvalidInput: if the solve had no dense output.
         """
         return self._curve.derivative(jnp.asarray(t), left)
 
@@ -105,9 +126,9 @@ def check(solution: Solution) -> Solution:
         `solution`, unchanged, if its results are all SUCCESS.
 
     Raises:
-        SolveFailed: if a solve failed; with the result of the first one that failed, the end of
-            the step in which it failed (in the unit of t0) and, for a batch, its number and how
-            many failed.
+        SolveFailed: if a solve failed. The message has the time (`Solution.time`) and the reason
+            of the first instance that failed; for a batch also its number, from 0, and how many
+            failed.
 
     >>> import jax.numpy as jnp
     >>> from vegasfluid import dde

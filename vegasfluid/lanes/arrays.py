@@ -96,14 +96,14 @@ class Arrays(Indexing):
     """Operations on whole arrays; gathers and scatters are in its base class."""
 
     def knows(self, name: str) -> bool:
-        """Whether this class has JAX's operation of this name."""
+        """Whether this class can translate JAX's operation of this name, such as `reduce_sum`."""
         return any(name in known for known in (WHOLE_ARRAYS, MOVES, REDUCTIONS, CUMULATIVE, JOINED))
 
     def operate(self, equation: Any, values: Sequence[Value]) -> list[Value]:
         """The results of an equation (a JAX operation on whole arrays) for the operands `values`.
 
         Raises:
-            Unsupported: if it cannot be translated, for example because an array is too large.
+            NoLaneKernel: if it cannot be translated, for example because an array is too large.
         """
         name, params = equation.primitive.name, equation.params
         if name in MOVES:
@@ -165,12 +165,12 @@ class Arrays(Indexing):
         return target
 
     def reduced(self, name: str, axes: Sequence[int], value: Value) -> Value:
-        """The sum, product, maximum, ... of an array's elements along axes, as an array.
+        """The sum, product, maximum, ... of an array's elements along axes, without these axes.
 
         `name` is the operation: add, mul, max, min, and, or, xor.
 
         Raises:
-            Unsupported: if the array is not in registers, or the axes have no elements.
+            NoLaneKernel: if the array is not in registers, or one of the axes has length 0.
         """
         small = self.registers(value)
         numbers = np.arange(len(small.items)).reshape(small.shape)
@@ -187,7 +187,13 @@ class Arrays(Indexing):
         return reduce(lambda x, y: operate(self.b, name, None, x.dtype, x, y), items)
 
     def cumulated(self, name: str, params: Any, value: Value) -> Value:
-        """Cumulative sums, products or extremes (operation `name`) along the axis in `params`."""
+        """Cumulative sums, products or extremes (operation `name`) along an axis of an array.
+
+        `params` has the `axis`, and `reverse`: whether to cumulate from its end.
+
+        Raises:
+            NoLaneKernel: if the array is not in registers.
+        """
         small = self.registers(value)
         items: list[Item] = list(small.items)
         numbers = np.arange(len(items)).reshape(small.shape)
@@ -239,8 +245,8 @@ class Arrays(Indexing):
         """Arrays, reshaped to `shapes`, joined along an axis; the result has shape `shape`.
 
         Raises:
-            Unsupported: for large arrays, unless the axis is the first one of more than one
-                element.
+            Unsupported: for a result of more than 256 elements, unless all axes before this one
+                have length 1.
         """
         if in_registers(shape):
             small = [self.registers(value) for value in values]
@@ -283,10 +289,12 @@ class Arrays(Indexing):
         ]
 
     def pad(self, equation: Any, value: Value, filling: Value) -> list[Value]:
-        """JAX's `pad`: an array with `filling` around and between its elements, or cut.
+        """JAX's `pad`: an array with `filling` around and between its elements.
+
+        Where `padding_config` is negative, elements at the edge are left out instead.
 
         Raises:
-            Unsupported: if the result is too large for registers.
+            NoLaneKernel: if the array or the result is too large for registers.
         """
         small, shape = self.registers(value), equation.outvars[0].aval.shape
         fill = self.registers(filling).items[0]
@@ -336,7 +344,10 @@ class Arrays(Indexing):
         return self.joined("add", [operate(self.b, "mul", None, dtype, x, y) for x, y in pairs])
 
     def starts(self, places: Sequence[Value], bounds: Sequence[int]) -> list[Item]:
-        """The start indices of a slice, clipped to 0 and `bounds` so that it is in the array."""
+        """The start indices of a slice, clipped to the range from 0 to `bounds`, by axis.
+
+        `bounds` are the last start indices at which the slice is still in the array.
+        """
         starts = []
         for place, bound in zip(places, bounds, strict=True):
             item = as_index(self.b, self.registers(place).items[0])

@@ -38,7 +38,7 @@ LONGEST = 200_000
 
 
 class NoLaneKernel(Exception):
-    """The reason why there is no lane kernel of a function."""
+    """Raised where a function cannot be compiled to a lane kernel; its text is the reason."""
 
 
 class Unsupported(NoLaneKernel):
@@ -56,9 +56,9 @@ class Item(NamedTuple):
     """One number of the compiled program.
 
     Args:
-        text: name of the value in LLVM's language, or the literal of a constant.
-        dtype: NumPy type.
-        varying: whether it is a vector with an element for each lane.
+        text: name of the value in LLVM's language, such as `%v7`, or the literal of a constant.
+        dtype: NumPy type of the number.
+        varying: whether it is a vector with an element for each lane; else it is the same in all.
         value: value of a constant; None: known only when the program runs.
     """
 
@@ -91,7 +91,7 @@ def constant(value: Any, dtype: Any) -> Item:
 
 
 class Builder:
-    """The lines of a function, with names for its values.
+    """Writes the lines of one function of LLVM's language, with names for its values.
 
     Args:
         width: number of lanes in a vector; 1: scalars.
@@ -102,13 +102,14 @@ class Builder:
     def __init__(self, width: int, gpu: bool = False, longest: int = LONGEST) -> None:
         self.width, self.gpu, self.longest = width, gpu, longest
         self.lines: list[str] = []
+        """Lines of the function so far, without its head."""
         self.declared: dict[str, str] = {}
         """Lines outside the function, by name: declarations of called functions, and tables."""
         self.made: dict[str, tuple[str, tuple[Item, ...]]] = {}
         """By the name of a value: JAX's operation that computed it, and its operands."""
         self.vectors: dict[tuple[Any, ...], Item] = {}
-        """Vectors of elements of an array (`packing`), by the type and the names of the elements;
-        only those that are computed wherever the next line runs."""
+        """Vectors of elements of an array (`packing`), by the type and the names of the elements.
+        It has only vectors that are certain to be computed before the next line runs."""
         self._count = 0
         self._block = "entry"
 
@@ -229,7 +230,8 @@ class Builder:
         Args:
             function: its name without type, such as `sqrt`.
             dtype: NumPy type of the result.
-            items: operands, all of one type; vectors if any of them is one.
+            items: operands, all of one type: float64, float32, int64 or int32. If any of them is a
+                vector, the others are made vectors too.
         """
         varying = self.width > 1 and any(item.varying for item in items)
         suffix = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64"}[
@@ -243,7 +245,7 @@ class Builder:
 
     @contextmanager
     def side_by_side(self, count: int) -> Iterator[None]:
-        """Let vectors have `count` elements, of an array, within the `with` block."""
+        """Let vectors have `count` elements of an array, instead of lanes, within the block."""
         width, self.width = self.width, count
         try:
             yield
@@ -254,7 +256,8 @@ class Builder:
     def loop(self, count: Item) -> Iterator[Item]:
         """Write a loop without carried values around the lines that the `with` block adds.
 
-        Yields the loop's index, which counts from 0 to `count` - 1 when the program runs.
+        Yields the loop's index, which counts from 0 to `count` - 1 when the program runs. If
+        `count` is 0 or less, the lines are not run.
         """
         before, head = self.block, self.name()
         index = Item(f"%{self.name()}", INDEX)

@@ -130,11 +130,11 @@ def emitted(module: Any, target: Any) -> bytes:
 
 
 def cache_file(program: Program) -> Path | None:
-    """The cache file of a program's machine code; None if JAX has no local cache folder of ours.
+    """The cache file of a program's machine code in JAX's compilation cache; None without one.
 
-    Other users must not be able to write to the folder (`private_folder`, which warns).
-    Its name has the program's hash, the processor, and the versions of llvmlite and XLA's
-    interface.
+    It is also None if the cache is at a URL, and, with a warning, if the folder cannot be written
+    to or other users can write to it. The file's name has the program's hash, the processor, the
+    optimisation level, and the versions of llvmlite and XLA's interface.
     """
     folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
     if not folder or "://" in str(folder):
@@ -155,7 +155,7 @@ def read_cached(path: Path) -> bytes | None:
 
 
 def write_cached(path: Path, code: bytes) -> None:
-    """Write machine code and its digest to a cache file; nothing if the disk is full or read-only.
+    """Write machine code and its digest to a cache file; errors of the disk are ignored.
 
     The file is replaced atomically, so that another process never reads half of it.
     """
@@ -166,7 +166,7 @@ def write_cached(path: Path, code: bytes) -> None:
 
 
 ENGINES: list[Any] = []
-"""LLVM's engines, which own the loaded machine code; XLA may call it until the process ends."""
+"""LLVM's engines, which own the loaded machine code: kept, as it may run until the process ends."""
 
 
 def loaded_handler(code: bytes) -> Any:

@@ -21,13 +21,13 @@ __all__ = ["cbrt", "exp", "expm1", "log", "log1p", "power", "tanh"]
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """ln 2 as a sum of two doubles; the first times a whole number up to 2000 is exact."""
 HIGHEST, LOWEST = 710.0, -746.0
-"""Arguments beyond which exp is infinite or zero."""
+"""Bounds to which the argument of exp is clipped; beyond them the result is infinite or zero."""
 TERMS_EXP, TERMS_LOG = 14, 12
 """Numbers of terms with which the series are exact up to rounding."""
 SMALL = 0.35
-"""Largest argument of expm1 for which its own series is used."""
+"""Absolute argument of expm1 below which its own series is used; from it on, exp(x) - 1."""
 SUBNORMAL, SHIFT = 2.0**-1022, 54
-"""Numbers below the first are subnormal; they are scaled by 2 to the power of the second."""
+"""The smallest normal double; the argument of log below it is scaled by 2 to the power 54."""
 ROOT_HALF_BITS = 0x3FE6A09E667F3BCD
 """The bits of sqrt(1/2)."""
 
@@ -167,8 +167,8 @@ def log1p(b: Builder, x: Item) -> Item:
 def power(b: Builder, x: Item, y: Item) -> Item:
     """Write code for the power x^y of doubles; return the result.
 
-    Its relative error is a few times 1e-16 times the size of y log x. A negative x with a
-    fractional y gives nan.
+    Its relative error is a few times 1e-16 times the absolute value of y log x. A negative x with a
+    fractional y gives nan; 1^y and x^0 are 1, even for nan.
     """
     checked(x)
     size = exp(b, mul(b, y, log(b, b.call("fabs", REAL, x))))

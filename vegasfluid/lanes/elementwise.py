@@ -20,6 +20,7 @@ Operation = Callable[..., Item]
 FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "add_any": "fadd"}
 WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "add_any": "add"}
 BITS = {"and": "and", "or": "or", "xor": "xor"}
+"""LLVM's instructions by JAX's operation: for floats (`FLOAT`), integers (`WHOLE`) and bits."""
 COMPARED = {
     "lt": ("olt", "lt"),
     "le": ("ole", "le"),
@@ -28,6 +29,7 @@ COMPARED = {
     "eq": ("oeq", "eq"),
     "ne": ("une", "ne"),
 }
+"""LLVM's comparisons of floats and of integers, by JAX's; with nan only `ne` is true."""
 SHIFTS = {
     "shift_left": "shl",
     "shift_right_arithmetic": "ashr",
@@ -42,6 +44,7 @@ FUNCTIONS = {
     "tanh": elementary.tanh,
     "cbrt": elementary.cbrt,
 }
+"""Functions of `elementary`, by JAX's operation; they are computed in double precision."""
 
 
 def is_float(item: Item) -> bool:
@@ -70,10 +73,7 @@ def arithmetic(name: str) -> Operation:
 
 
 def by_constant(name: str) -> Operation:
-    """A function that writes code for integer `div` or `rem` (remainder).
-
-    It raises Unsupported unless the divisor is a constant, and neither 0 nor -1.
-    """
+    """Writer of integer `div` or `rem` by a constant that is not 0 or -1; else `Unsupported`."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x) or y.value is None or int(y.value) in (0, -1):
@@ -89,7 +89,7 @@ def bitwise(name: str) -> Operation:
 
 
 def comparison(name: str) -> Operation:
-    """A function that writes JAX's comparison `name`: lt, le, gt, ge, eq or ne (true of nan)."""
+    """A function that writes JAX's comparison `name`: lt, le, gt, ge, eq or ne."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         ordered, plain = COMPARED[name]
@@ -102,7 +102,7 @@ def comparison(name: str) -> Operation:
 
 
 def extreme(ordered: str, plain: str) -> Operation:
-    """A function that writes the larger ("gt") or smaller ("lt") of two numbers, or nan."""
+    """A function that writes the larger ("gt") or smaller ("lt") of two numbers; nan if one is."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if x.dtype == BOOL:
@@ -170,7 +170,7 @@ def rounding(name: str) -> Operation:
 
 
 def nearest(b: Builder, params: Any, x: Item) -> Item:
-    """Write code for x rounded to a whole number, as `params` say for halves; return the result."""
+    """Write code for the float x rounded to a whole number, halves as `params` state; return it."""
     even = params["rounding_method"] == jax.lax.RoundingMethod.TO_NEAREST_EVEN
     return b.call("roundeven" if even else "round", x.dtype, x)
 

@@ -32,7 +32,8 @@ FOLDED = {
 def fold(name: str, dtype: np.dtype, items: tuple[Item, ...]) -> Item | None:
     """The result, of type `dtype`, of the operation `name` on constants, as a constant.
 
-    None unless all operands are constants and the operation is one of `FOLDED`.
+    None unless all operands are constants and the operation is one of `FOLDED`. A division of
+    integers gives None, too.
     """
     if name not in FOLDED or any(item.value is None for item in items):
         return None

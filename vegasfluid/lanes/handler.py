@@ -26,7 +26,7 @@ HANDLER = "lanes_handler"
 
 @cache
 def interface_version() -> str:
-    """The minor version of XLA's foreign-function interface, from its header; "1" if not found."""
+    """The minor version of XLA's foreign-function interface, from its header; else "1"."""
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
     match = re.search(r"#define XLA_FFI_API_MINOR (\d+)", header.read_text())
     return match[1] if match else "1"
@@ -62,6 +62,7 @@ describe:
   ret ptr null
 execute:
 """
+"""Template of the lines that answer XLA's question for its interface version (LLVM's language)."""
 
 
 def described() -> str:
@@ -196,12 +197,14 @@ end:
   ret ptr null
 }}
 """
+"""Template of the handler and of the function that each of its threads runs, in LLVM's language."""
 
 
 def rounding_calls() -> tuple[str, str, str] | None:
-    """Declarations, and the calls that read and set the floating-point mode; None if not x86-64.
+    """Lines with declarations, and the calls that read and set the floating-point mode.
 
-    The calls need the name of a pointer to 32 bits.
+    `{}` in the calls stands for the name of a pointer to 32 bits. None if the processor is not
+    x86-64.
     """
     if not llvm.get_default_triple().startswith("x86_64"):
         return None
@@ -213,7 +216,8 @@ def rounding_calls() -> tuple[str, str, str] | None:
 def rounding_mode() -> dict[str, str]:
     """Lines that copy XLA's floating-point mode to the threads (it flushes subnormals to 0).
 
-    By their place in the handler: `declared`, `get_mode` and `set_mode`.
+    The keys are their places in the handler: `declared`, `get_mode` and `set_mode`. The lines are
+    empty if the processor is not x86-64.
     """
     declared, get, put = rounding_calls() or ("", "", "")
     return {"declared": declared, "get_mode": get.format("w5"), "set_mode": put.format("mode")}

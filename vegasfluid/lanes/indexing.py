@@ -63,7 +63,7 @@ class Indexing:
         """The array itself, which must be in registers.
 
         Raises:
-            Unsupported: if it is in memory, because it is too large.
+            NoLaneKernel: if it is in memory, because it is too large.
         """
         if isinstance(value, Stored):
             raise NoLaneKernel(f"an array of shape {value.shape} is too large here")
@@ -89,9 +89,10 @@ class Indexing:
         return total
 
     def writable(self, value: Value, varying: bool) -> Stored:
-        """The array in memory, to be overwritten: itself, or a copy if its content is needed.
+        """The array in memory, to be overwritten: itself or, if that is not possible, a copy.
 
-        `varying` states whether the new elements will differ between lanes.
+        `varying` states whether the new elements will differ between lanes. It is copied if it is
+        in registers, its content is needed later, or lanes that will differ share it.
         """
         if isinstance(value, Stored) and value.replaceable and value.varying >= varying:
             return value
@@ -103,7 +104,7 @@ class Indexing:
         """JAX's `gather`: slices of `value` whose start indices are elements of `indices`.
 
         Raises:
-            Unsupported: if the result is too large for registers.
+            NoLaneKernel: if the result or `indices` is too large for registers.
         """
         params, shape = equation.params, equation.outvars[0].aval.shape
         if not in_registers(shape):
@@ -152,6 +153,9 @@ class Indexing:
             indices: start indices of the slices.
             update: new elements of all slices.
             put: maps an old and a new element to the one that is stored.
+
+        Raises:
+            NoLaneKernel: if `indices` or `update` is too large for registers.
         """
         params, dims = equation.params, equation.params["dimension_numbers"]
         axes = Windows(
@@ -249,7 +253,7 @@ class Indexing:
             begin: number of the slice's first element.
             inside: whether the slice is inside the array; None: always.
             offsets: numbers of the elements relative to the first one.
-            fill: the fill value; None: nan, or the smallest whole number.
+            fill: the fill value; None: nan, or the smallest number of an integer type.
         """
         if isinstance(value, Small) and begin.value is not None:
             items = [value.items[int(begin.value) + offset] for offset in offsets]

@@ -14,11 +14,13 @@ __all__ = ["Loop"]
 class Loop:
     """A loop with carried values: call `begin`, `enter`, write an iteration, call `end`.
 
+    Between `begin` and `enter`, write the condition of the loop.
+
     Args:
         b: builder of the program.
         scratch: memory of the program.
         carry: initial values of the carried values.
-        varying: whether each of them differs between lanes in any iteration.
+        varying: whether each carried value differs between lanes in any iteration.
         needed: other values that iterations read, which must not be overwritten.
     """
 
@@ -85,13 +87,13 @@ class Loop:
         self._vectors = dict(self.b.vectors)
 
     def end(self, results: Sequence[Value]) -> list[Value]:
-        """Write the end of an iteration, with the carried values that `results` gives the next one.
+        """Write the end of an iteration, whose `results` are the carried values of the next one.
 
         Returns:
             The carried values after the loop.
 
         Raises:
-            Unsupported: if large arrays among the carried values change places.
+            Unsupported: if an iteration swaps large arrays among the carried values.
         """
         b = self.b
         ends = [self._handed(*each) for each in zip(self.values, results, strict=True)]
@@ -116,9 +118,9 @@ class Loop:
         return f"  {name.text} = phi {kind} {pairs}"
 
     def _handed(self, value: Value, result: Value) -> list[Packed]:
-        """The numbers of a carried value after an iteration.
+        """The numbers of a carried value after an iteration, in vectors where possible.
 
-        An array in memory is copied there instead, and the list is empty.
+        An array in memory is copied to the memory of `value`, and the list is empty.
 
         Args:
             value: the carried value at the start of the iteration.

@@ -61,12 +61,13 @@ class Memory:
         return self.layout is not Layout.SHARED
 
     def address(self, b: Builder, index: Item, lane: int | None = None) -> str:
-        """Add a line that computes a pointer to the element with this number; returns its name.
+        """Add lines that compute a pointer to the element with this number; returns its name.
 
         Args:
             b: builder of the program.
-            index: number of the element.
-            lane: number of the lane in the vector; None: of all lanes side by side.
+            index: number of the element in C order, the same in all lanes.
+            lane: number of the lane in the vector; None: the pointer is to the elements of all
+                lanes side by side.
         """
         element = stored_type(self.dtype)
         if self.layout is Layout.BESIDE and self.lanes:
@@ -96,7 +97,10 @@ class Memory:
         )
 
     def load_several(self, b: Builder, first: Item, count: int) -> tuple[Item, ...]:
-        """`count` neighbouring elements from the number `first` on, in vectors where possible."""
+        """`count` neighbouring elements (C order) from the number `first` on.
+
+        They are loaded in vectors where possible (`packing`).
+        """
         begins = [(plus(b, first, constant(n, INDEX)), size) for n, size in sizes_of(b, count)]
         items: list[Item] = []
         for begin, size in begins:
@@ -233,7 +237,7 @@ class Stored:
 
     @property
     def replaceable(self) -> bool:
-        """Whether the program may overwrite the array: nothing else needs its content."""
+        """Whether the program may overwrite the array: it owns it, and no variable refers to it."""
         return self.memory.owned and not self.memory.references and self.offset.value == 0
 
     def load(self, b: Builder, index: Item) -> Item:

@@ -14,7 +14,7 @@ from vegasfluid.lanes.builder import Builder, Item
 __all__ = ["Packed", "pack", "packable", "packed", "sizes_of", "unpack", "unpacked"]
 
 Packed = tuple[int, Item]
-"""A number of elements, and the vector with them."""
+"""A vector of elements as (number of elements, vector), or a single one as (`b.width`, scalar)."""
 
 FEWEST, WIDEST = 3, 8
 """Smallest and largest number of elements in a vector (chosen: network 2's fluid run takes half the
@@ -27,9 +27,9 @@ def packable(b: Builder, count: int) -> bool:
 
 
 def sizes_of(b: Builder, count: int) -> Iterator[tuple[int, int]]:
-    """The vectors of an array of `count` elements: number of the first element, and their number.
+    """The vectors of an array of `count` elements, each as (first element, number of elements).
 
-    Each element is by itself in an array that is too small.
+    Vectors have up to 8 elements. If arrays of this size have no vectors, each element is alone.
     """
     size = WIDEST if packable(b, count) else 1
     for start in range(0, count, size):

@@ -31,7 +31,7 @@ __all__ = ["LaneKernelWarning", "lane_kernel"]
 
 
 RECENT = 32
-"""Number of programs and traced derivatives that are kept in memory for reuse (chosen)."""
+"""Number of CPU programs, of GPU programs and of traced derivatives kept for reuse (chosen)."""
 
 
 class Call(NamedTuple):
@@ -64,7 +64,8 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
 
     Args:
         function: maps pytrees of arrays to a pytree of arrays; JAX must be able to trace it.
-        warn: whether to warn, once for each reason, if XLA has to compile it instead.
+        warn: whether to warn (`LaneKernelWarning`, once for each reason in a process) if XLA has to
+            compile it instead.
 
     Returns:
         A function with the arguments and results of `function`; it is compiled at its first call.
@@ -140,11 +141,14 @@ def vectorised(
 
 @lru_cache(RECENT)
 def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The traced function that returns values and then derivatives, and its constants.
+    """The traced function that returns the values and then their derivatives, and its constants.
+
+    Its arguments are the constants, the arguments of `jaxpr`, and the tangents of those that move.
+    Results that are not floats have no derivative among its results.
 
     Args:
         jaxpr: traced function of the values.
-        moving: which of its arguments have a derivative.
+        moving: which of its arguments have a tangent.
     """
     function = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 

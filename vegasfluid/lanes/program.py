@@ -37,8 +37,8 @@ class Program(NamedTuple):
 
     Args:
         text: text of the module.
-        name: hash of the text.
-        width: number of lanes that run at once.
+        name: hash of the text, 32 hexadecimal digits.
+        width: number of lanes that run at once in vectors; 1 on a GPU, for each thread.
         scratch: memory that each of these lanes needs, bytes.
         arguments: number of arguments.
         results: number of results.
@@ -66,7 +66,7 @@ def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
         width: number of lanes in a vector.
 
     Raises:
-        Unsupported: if something in the function cannot be translated.
+        NoLaneKernel: if something in the function cannot be translated, or it is too long.
     """
     b = Builder(width)
     scratch = Scratch(b)
@@ -99,7 +99,7 @@ def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
         batched: which of its arguments differ between lanes (instances of a batch).
 
     Raises:
-        Unsupported: if something in the function cannot be translated.
+        NoLaneKernel: if something in the function cannot be translated, or it is too long.
     """
     b = Builder(1, gpu=True, longest=LONGEST_ON_GPU)
     scratch = Scratch(b, "%lanes", "%lane")

@@ -36,6 +36,6 @@ def traced(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any]:
 
 
 def without_constants(closed: Any) -> Any:
-    """The traced function with its constants as its first arguments."""
+    """The jaxpr of a closed jaxpr, with its constants as the first arguments instead."""
     jaxpr = closed.jaxpr
     return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])

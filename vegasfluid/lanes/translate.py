@@ -56,7 +56,7 @@ class Translator:
             arguments: values of its arguments.
 
         Raises:
-            Unsupported: if an operation cannot be translated, or the program gets too long.
+            NoLaneKernel: if an operation cannot be translated, or the program gets too long.
         """
         scope = Scope(jaxpr)
         for variable, value in zip(jaxpr.constvars, constants, strict=True):
@@ -79,7 +79,7 @@ class Translator:
         """Write one equation (a JAX operation) with the operands `values`; returns its results.
 
         Raises:
-            Unsupported: if the operation cannot be translated.
+            NoLaneKernel: if the operation cannot be translated.
         """
         name = equation.primitive.name
         function = body_of(equation)
@@ -148,8 +148,11 @@ class Translator:
         """Write a conditional (JAX's `cond`): all branches are computed, and one is selected.
 
         Returns its results. The first of `values` is the number of the branch, the others are its
-        operands. Branches with loops are not supported: a loop might not end in a lane that selects
-        another branch.
+        operands. If the number is a constant, only its branch is written.
+
+        Raises:
+            NoLaneKernel: for a branch with a `while` loop, which might not end in a lane that
+                selects another branch, and for results that are too large for registers.
         """
         which = self.arrays.registers(values[0]).items[0]
         branches = equation.params["branches"]
@@ -290,7 +293,7 @@ class Scope:
             self._last.setdefault(number, []).append(variable)
 
     def bind(self, variable: Any, value: Value) -> None:
-        """Bind a variable of the function to a value, if an equation reads it later."""
+        """Bind a variable of the function to a value, if an equation or the result reads it."""
         if variable in self._used:
             self._values[variable] = value
             if isinstance(value, Stored):
@@ -303,7 +306,10 @@ class Scope:
         return self._values[variable]
 
     def release(self, number: int) -> None:
-        """Release the variables that no equation after the one with this number reads."""
+        """Release the variables that the equation with this number reads last.
+
+        The number of equations stands for the function's results.
+        """
         for variable in self._last.get(number, ()):
             value = self._values.pop(variable)
             if isinstance(value, Stored):
@@ -311,7 +317,7 @@ class Scope:
 
 
 def is_literal(variable: Any) -> bool:
-    """Whether a variable of a traced function is a constant."""
+    """Whether an operand of an equation is a literal (a constant) and not a variable."""
     return isinstance(variable, core.Literal)
 
 
@@ -319,7 +325,7 @@ def literal(value: Any) -> Value:
     """A constant array as a value of the program.
 
     Raises:
-        Unsupported: if it is too large to be written into a program.
+        Unsupported: if it is too large to be written into a program: more than 256 elements.
     """
     array = np.asarray(value)
     if array.dtype == jax.dtypes.float0:  # the derivative of a whole number, which is never read
@@ -339,7 +345,7 @@ def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:
 
 
 def has_loop(jaxpr: Any) -> bool:
-    """Whether a traced function has a loop without a fixed number of iterations."""
+    """Whether a traced function, or one that it calls, has a `while` loop; a scan is none."""
     return any(
         equation.primitive.name == "while"
         or any(has_loop(function) for function in functions_of(equation))

@@ -40,8 +40,8 @@ def parts_of_scan(params: Any, values: Sequence[Any]) -> list[list[Any]]:
     """Values for a scan's arguments, divided into its constants, carried values and inputs.
 
     Args:
-        params: parameters of JAX's `scan` equation. They give the numbers of the three, from
-            version 0.11 on as a structure.
+        params: parameters of JAX's `scan` equation, with the numbers of constants, carried values
+            and inputs (from version 0.11 of JAX on as a structure).
         values: one value for each argument.
     """
     if "num_consts" in params:

@@ -56,7 +56,8 @@ ECHO_TOLERANCE = 1e-13
 def taped(problem: Problem, control: StepSizeControl, limits: Limits) -> State:
     """Integrate a batch from t0 to t1 so that JAX can differentiate it in reverse mode.
 
-    Returns the loop's state at the end; its history has the pieces of all steps (`limits.rows`).
+    Takes the batch, its step-size control and limits, of which `rows` must suffice for all steps.
+    Returns the loop's state at the end; its history has the pieces of all steps.
     """
     return integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
 
@@ -102,9 +103,9 @@ class Cotangents(NamedTuple):
         own: the piece of `row`, shape (width, batch). It is read one iteration ahead: if it were
             read when others are about to change, XLA would copy all pieces.
         clock: the time at the end of the row's step, shape (batch,).
-        y: the state there, shape (n, batch).
-        slope: the slope there, shape (n, batch).
-        inputs: the problem's arguments, bounds and end, summed over the steps so far.
+        y: the state at the end of the row's step, shape (n, batch).
+        slope: dy/dt at the end of the row's step, shape (n, batch).
+        inputs: the floats of the problem, summed over the steps so far; a pytree like it.
     """
 
     row: Int32[Array, " batch"]
@@ -221,13 +222,14 @@ class EventCotangents(NamedTuple):
     """The cotangents of everything that an event depends on.
 
     Args:
-        later: that of the step's start time, shape (batch,).
-        coefficients: those of its piece, shape (powers, n, batch).
-        rate: that of its piece, shape (batch,).
-        inputs: those of the problem.
-        read_cotangents: those of the rows read.
-        break_row: the row that starts at the break, if the event is one; shape (batch,).
-        break_share: the cotangent of that row's start, shape (batch,).
+        later: cotangent of the step's start time, shape (batch,).
+        coefficients: cotangents of the coefficients of its piece, shape (powers, n, batch).
+        rate: cotangent of the rate of its piece, shape (batch,).
+        inputs: cotangents of the floats of the problem.
+        read_cotangents: cotangents of the rows read.
+        break_row: the row whose step starts at the breaking point, if a lag passes one at the
+            event; shape (batch,).
+        break_share: the cotangent of the start of `break_row`, shape (batch,).
     """
 
     later: Float[Array, " batch"]
@@ -242,7 +244,10 @@ class EventCotangents(NamedTuple):
 def _before_event(
     problem: Problem, row: StepRow, after: EventOutputs, event: Bool[Array, " batch"]
 ) -> EventCotangents:
-    """The cotangents of what an event depends on, from those `after` it; zeros without `event`."""
+    """The cotangents of what an event depends on, from the cotangents `after` it.
+
+    They are zero for instances whose step has no event (`event` is false).
+    """
     inputs, static = eqx.partition(problem, eqx.is_inexact_array)
     reads, zero = row.entry.rows.shape[0], jnp.zeros_like(row.piece.rate)
     perturbations = zero_perturbations(problem, 2, reads, row.piece.coefficients.shape[0])
@@ -284,7 +289,9 @@ def _before_event(
 def _before_step(
     problem: Problem, row: StepRow, out: StepOutputs
 ) -> tuple[Any, StepInputs, ReadCotangents]:
-    """The cotangents of the problem, of a step's start and of its reads, from those of its outputs.
+    """The cotangents of the inputs of a step, from the cotangents `out` of its outputs.
+
+    The inputs are the problem, the values at the step's start, and the rows of the history read.
 
     A step that reads its own piece passes cotangents to that piece. These are propagated again
     until they vanish, which takes about as many iterations as the step itself did.

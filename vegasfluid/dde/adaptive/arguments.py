@@ -35,7 +35,12 @@ OWNER = "dde.solve"
 
 
 class Arguments(eqx.Module):
-    """The arguments of `solve` (described there) that are static, except for arrays in them."""
+    """The arguments and options of `dde.solve` that are static, except for arrays in them.
+
+    `rhs`, `solver`, and the options `initial_history`, `past_breaks`, `bounds`, `guards`, `resets`,
+    `event`, `project`, `adjoint`, `history_capacity` and `max_steps` have the caller's names;
+    `controller` is the option `stepsize_controller`, `meter` the option `progress_meter`.
+    """
 
     rhs: Callable[..., Array]
     solver: diffrax.AbstractSolver
@@ -60,17 +65,17 @@ class Arguments(eqx.Module):
 
     @property
     def inner_controller(self) -> diffrax.AbstractStepSizeController:
-        """The controller of the error test, without the times at which steps end."""
+        """The controller of the error test: the one in a `ClipStepSizeController`, if it is one."""
         return getattr(self.controller, "controller", self.controller)
 
     def times(self, name: str, dtype: Any) -> Float[Array, " times"]:
-        """The controller's times of this `name`, `step_ts` or `jump_ts`; empty without them."""
+        """The controller's `step_ts` or `jump_ts` (the `name`), shape (times,); may be empty."""
         times = getattr(self.controller, name, None)
         return jnp.zeros(0, dtype) if times is None else jnp.asarray(times, dtype)
 
     @property
     def events(self) -> bool:
-        """Whether an event may occur other than at breaking points."""
+        """Whether there are bounds, guards, resets or an `event`."""
         acting = self.guards is not None or self.event is not None
         return acting or bool(self.bounds) or bool(self.resets)
 
@@ -84,9 +89,9 @@ class TracedArguments(NamedTuple):
     """The arguments of `solve` that are traced; for a batch, with the batch axis first.
 
     Args:
-        t0: start time.
-        t1: end time.
-        dt0: first step; None: the controller chooses it.
+        t0: start time, in the unit of t.
+        t1: end time, in the unit of t.
+        dt0: length of the first step, in the unit of t; None: the controller chooses it.
         y0: state at t0, shape (*batch, n).
     """
 
@@ -99,7 +104,7 @@ class TracedArguments(NamedTuple):
 def checked_arguments(
     rhs: Callable[..., Array], solver: Any, options: dict[str, Any], other_args: PyTree
 ) -> Arguments:
-    """The static arguments of `dde.solve`: functions, method, controller and limits.
+    """The static arguments of `dde.solve`, checked: functions, method, controller and limits.
 
     Args:
         rhs: the right-hand side dy/dt.
@@ -145,7 +150,11 @@ def checked_arguments(
 
 
 def _check_controller(arguments: Arguments) -> None:
-    """Raise `InvalidInput` for a step-size controller that delay equations cannot use."""
+    """Raise `InvalidInput` for a step-size controller that delay equations cannot use.
+
+    It must be a `PIDController` or `ConstantStepSize`, or a `ClipStepSizeController` around one of
+    them that stores no rejected steps.
+    """
     name, controller = "stepsize_controller", arguments.controller
     types = (diffrax.PIDController, diffrax.ConstantStepSize)
     _require_type(name, controller, (*types, diffrax.ClipStepSizeController))
@@ -225,10 +234,10 @@ def require_first_step(arguments: Arguments, traced: TracedArguments) -> None:
 
 
 def _check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
-    """Raise `InvalidInput` for unsupported parts of a `SaveAt` and invalid save times.
+    """Raise `InvalidInput` for invalid save times, `Unsupported` for parts of a `SaveAt`.
 
-    Save times must be finite, increasing and from t0 to t1. Traced ones are not checked, so call it
-    outside `jax.jit`.
+    Save times must be finite, from t0 to t1 and not decrease. Traced ones are not checked, so call
+    it outside `jax.jit`. `solver_state`, `controller_state` and `made_jump` are not supported.
     """
     for name in ("solver_state", "controller_state", "made_jump"):
         if getattr(saveat, name):
@@ -249,7 +258,10 @@ def is_part(node: Any) -> bool:
 
 
 def _check_sub(subs: diffrax.SubSaveAt, traced: TracedArguments) -> None:
-    """Raise `InvalidInput` unless the save times of a part are finite, increasing and in range."""
+    """Raise `InvalidInput` unless the save times of a part are finite, in order and in range.
+
+    Equal times are allowed; traced times are not checked. `steps` together with `ts` is an error.
+    """
     if subs.ts is None:
         return
     if subs.steps:
@@ -275,7 +287,8 @@ def save_times(saveat: diffrax.SaveAt, traced: TracedArguments) -> Array:
 def _require_within(times: np.ndarray, traced: TracedArguments) -> None:
     """Raise `InvalidInput` unless all save times are from t0 to t1 of every instance.
 
-    Rounding is allowed; traced t0 and t1 are not checked.
+    Rounding (a millionth of the largest time) is allowed. If t0 or t1 is traced, nothing is
+    checked; where t1 is before t0, only t0 is a limit.
     """
     if any(isinstance(bound, Tracer) for bound in (traced.t0, traced.t1)):
         return

@@ -23,14 +23,14 @@ BoundValue = float | Callable[[PyTree], Any]
 
 
 class Bound(NamedTuple):
-    """Bounds of one state component, which stays at a bound while its slope points outward.
+    """Bounds of state components; each stays at a bound while its slope points outward.
 
     Args:
         component: index in a state of shape (n,), or a function of the state that selects one or
             several components, such as `lambda y: y["queue"]`.
-        lower: lower bound: a number, or a function of `args`; None: no bound. Of several components
-            it is a number for all, or has their shape.
-        upper: upper bound, given as `lower` is.
+        lower: lower bound, in the unit of the component: a number, or a function of `args`; None:
+            no bound. For several components it is one number for all, or has their shape.
+        upper: upper bound: a number, or a function of `args`; None: no bound.
 
     >>> Bound(1, lower=0.0, upper=lambda args: args["buffer"]).component
     1

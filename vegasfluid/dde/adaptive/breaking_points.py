@@ -30,11 +30,12 @@ __all__ = [
 
 
 class ActiveInterval(NamedTuple):
-    """The interval that each site may read in a step, relative to the step's start.
+    """The interval of times that each site may read in a step, relative to the step's start.
 
     Args:
-        lower: the last break that was passed, or minus infinity; shape (sites, *batch).
-        upper: the next break, or infinity; shape (sites, *batch).
+        lower: time of the last break that the site has passed; minus infinity if there is none;
+            shape (sites, *batch).
+        upper: time of the next break; infinity if there is none; shape (sites, *batch).
     """
 
     lower: Float[Array, "sites batch"]
@@ -46,8 +47,8 @@ class ActiveBreaks(NamedTuple):
 
     Args:
         passed: number of breaks that each site has passed, shape (sites, batch).
-        lower: time of the last of them; minus infinity where there is none.
-        upper: time of the next break; infinity where there is none.
+        lower: time of the last break passed; minus infinity where there is none; (sites, batch).
+        upper: time of the next break; infinity where there is none; shape (sites, batch).
         lower_level: number of continuous derivatives of y at `lower`; undefined without a break.
         upper_level: number of continuous derivatives of y at `upper`; undefined without a break.
     """
@@ -73,7 +74,7 @@ class BreakingPoints(NamedTuple):
         times: times of the breaks, shape (slots + permanent, batch).
         levels: number of continuous derivatives of y at each break, likewise.
         count: number of breaks so far, shape (batch,).
-        early: number of the break at t0, so also of the breaks before t0; shape ().
+        early: number (from 0) of the break at t0, which is how many are before t0; shape ().
     """
 
     times: CompensatedTime
@@ -88,7 +89,7 @@ class BreakingPoints(NamedTuple):
 
         Args:
             which: the instances, shape (batch,).
-            time: its time in each instance.
+            time: time of the new break in each instance, shape (batch,).
             level: number of continuous derivatives of y there, shape (batch,).
         """
         numbers = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]

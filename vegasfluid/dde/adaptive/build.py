@@ -109,7 +109,9 @@ def _statistics(end: State, max_steps: int) -> dict[str, Array]:
 
 
 def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
-    """The end of a solve, with the states y at the save times evaluated from all its pieces.
+    """The loop's state after a solve, with the states y at the save times in `saved`.
+
+    They are evaluated from the dense output of all steps, and are nan after the end of the solve.
 
     Args:
         problem: the batch.
@@ -169,8 +171,8 @@ def _newton_scale(
 ) -> Float[Array, "two components batch"]:
     """The tolerances rtol and atol of an implicit method's Newton iteration, the batch axis last.
 
-    They are those of its `root_finder` or, unless it has any, of the step-size controller; zeros
-    for an explicit method.
+    They are those of its `root_finder`, or else of the step-size controller; zeros for an explicit
+    method. Shape (2, 1, batch), or (2, n, batch) if the tolerances differ between components.
 
     Raises:
         InvalidInput: for constant steps with a `root_finder` without tolerances.
@@ -212,9 +214,10 @@ def _saved(
     end: State,
     ys: Array,
 ) -> tuple[Any, Any]:
-    """The saved times, shape (batch, m), and `fn` of the states there, the batch first.
+    """The saved times, shape (batch, m), and `fn` of the states there, the batch axis first.
 
-    With `SaveAt(subs=...)` both are pytrees like `subs`.
+    With `SaveAt(subs=...)` both are pytrees like `subs`; if nothing is saved, they are an array of
+    shape (batch, 0) and None.
 
     Args:
         arguments: static arguments of `solve`.
@@ -246,7 +249,8 @@ def _saved_part(
 ) -> tuple[Array, Any]:
     """The saved times of one part, shape (batch, m), and its `fn` of the states there.
 
-    `ys` are the states at its own save times, shape (batch, m, n); the others are as in `_saved`.
+    `ys` are the states at the `ts` of the part, shape (batch, m, n). `args`, with the batch axis
+    first, are passed to `fn`; `end` is the loop's state after the solve.
     """
     batch, parts = traced.y0.shape[0], []
     if sub.t0:
@@ -274,8 +278,9 @@ def _saved_part(
 def _steps(end: State, every: int, limit: int, *, to_end: bool) -> tuple[Array, Array]:
     """Times and states y at the end of every `every`-th accepted step, filled up with nan.
 
-    Shapes (batch, m) and (batch, m, n), with m = limit // every for at most `limit` steps. With
-    `to_end` the end of the last step is there in any case, and m one larger unless `every` is 1.
+    Their shapes are (batch, m) and (batch, m, n), with m = limit // every for at most `limit`
+    steps. With `to_end` the end of the last step is always included, and m is larger by one unless
+    `every` is 1.
     """
     pieces, size = end.ring.pieces, end.node.y.shape[0]
     # Row 1 is the first step. A step's end is the start of the next row, the last one's `node`.

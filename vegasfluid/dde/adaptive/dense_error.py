@@ -29,8 +29,9 @@ def defects(
 ) -> Float[Array, "fractions n batch"]:
     """The right-hand side minus the slope of a step's dense output, at a few times within the step.
 
-    For neutral equations it is the error of delayed derivatives, which that of the state does not
-    include. Shape (fractions, n, batch); it has no derivative.
+    For neutral equations it is the error of delayed derivatives, which the error of the state does
+    not include. Shape (fractions, n, batch), for the `CHECKED_FRACTIONS` of the step; derivatives
+    with respect to the arguments are zero.
 
     Args:
         problem: the batch.

@@ -47,7 +47,15 @@ class DensePieces(NamedTuple):
         return self._at(times, left, Piece.at)
 
     def derivative(self, times: Float[Array, "*times"], left: bool) -> Array:
-        """The derivatives dy/dt of the dense output; arguments and shapes as in `evaluate`."""
+        """The derivatives dy/dt at any times; nan before t0 and after the end of the solve.
+
+        Args:
+            times: any shape, in the unit of t0; the same for all instances.
+            left: where dy/dt jumps, whether the derivative before the jump is returned.
+
+        Returns:
+            Derivatives, shape (*times, n); for a batch, (batch, *times, n).
+        """
         return self._at(times, left, Piece.slope_at)
 
     def _at(self, times: Array, left: bool, value: Callable[[Piece, Array], Array]) -> Array:

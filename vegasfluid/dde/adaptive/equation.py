@@ -43,7 +43,7 @@ class AllArgs(NamedTuple):
 def traced_equation(
     arguments: Arguments, traced: TracedArguments, args: PyTree
 ) -> tuple[Equation, tuple[Array, ...]]:
-    """The equation of a solve, whose functions take `AllArgs`, and the arrays to put there.
+    """The equation of a solve, whose functions take `AllArgs`, and its field `closed_over`.
 
     Args:
         arguments: static arguments of `solve`, with the functions.
@@ -132,7 +132,7 @@ def _initial_history(
     Args:
         arguments: the user's functions, of which `initial_history` is used.
         example: (t, y, args) with which they are traced.
-        closed_over: traced arrays that the user's functions close over; theirs are appended.
+        closed_over: list to which the traced arrays are appended that the function closes over.
 
     Returns:
         The function, whose result has the shape of y.
@@ -155,7 +155,11 @@ def _projection(
 ) -> Callable[[Array, AllArgs], Array] | None:
     """The projection as a function of (y, all args); None if there is none.
 
-    The arguments and the error are those of `_initial_history`, for `project`.
+    It is traced with `example`, (t, y, args). Traced arrays that it closes over are appended to
+    `closed_over`.
+
+    Raises:
+        InvalidInput: unless it returns the shape of y.
     """
     project = arguments.project
     if project is None:
@@ -171,7 +175,11 @@ def _resets(
 ) -> tuple[Any, ...]:
     """The resets, with effects that are functions of (t, y, all args).
 
-    The arguments and the error are those of `_initial_history`, for `resets`.
+    They are traced with `example`, (t, y, args). Traced arrays that they close over are appended to
+    `closed_over`.
+
+    Raises:
+        InvalidInput: unless each effect returns the shape of y.
     """
 
     def effect(reset: Any) -> Callable[[Array, Array, AllArgs], Array]:

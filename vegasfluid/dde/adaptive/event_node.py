@@ -58,7 +58,8 @@ def event_node(
 ) -> tuple[Node, BreakingPoints, EventRecord]:
     """The node right after an event, the breaking points with one for it, and its record.
 
-    `passed` is the time from the step's start to the event; `event` marks the instances with one.
+    `passed` is the time from the step's start to the event, `location` which event it is; `event`
+    marks the instances with one. In the others only the breaking points are defined.
     """
     equation, bound_count = problem.equation, len(problem.equation.bounded)
     trial, at_bound = attempted.trial, context.modes.at_bound
@@ -117,8 +118,9 @@ def _reads_after(
 ) -> tuple[HistoryReads, ActiveBreaks]:
     """The past times read right after an event, and the breaks before and after each.
 
-    Takes the step and its crossings, the right-hand side after the event, the time from the step's
-    start to it, all breaks, the number that each site had passed and the event's time.
+    `attempted` and `crossings` are the step, `evaluation` the right-hand side after the event.
+    `passed` is the time from the step's start to the event, `clock` the event's time. `breaks` are
+    all breaks; `passed_breaks` states how many of them each site has passed.
     """
     before = attempted.node.start_values.read_times.times
     rates = read_rates(before, attempted.trial.end.read_times, attempted.step)
@@ -146,8 +148,9 @@ def _signs_after(
         problem: the batch.
         context: history and modes of the step that ends at the event.
         point: the event, with the state after it.
-        above: the signs before, with those changed that changed at the event.
-        acts: the instances in which a reset acts.
+        above: whether each guard is not negative: as in the step, but reversed for the guards that
+            change sign at the event; shape (m, batch).
+        acts: whether a reset acts in each instance, shape (batch,).
     """
     none = jnp.zeros_like(context.modes.at_bound)
 
@@ -176,9 +179,9 @@ def _level(
 ) -> Float[Array, " batch"]:
     """Number of continuous derivatives of y at an event without resets; shape (batch,).
 
-    Where a lag passes a breaking point it is one more than there; where a bound is reached or left
-    or a guard of the right-hand side changes its sign, 0; infinite where the right-hand side does
-    not change.
+    Where a lag passes a breaking point, it is one more than at that point. Where a bound is reached
+    or left, or a guard of the right-hand side changes its sign, it is 0. It is infinite where the
+    right-hand side does not change.
     """
     mode_count, bounds = crossings.mode_count(), 2 * len(equation.bounded)
     parts = equation.guard_parts

@@ -42,9 +42,10 @@ class HistoryReads(NamedTuple):
     """The past times that the right-hand side read at a step's start.
 
     Args:
-        times: the times relative to the step's start, shape (sites, batch).
-        rows: the ring's rows that hold them, shape (sites, batch).
-        rates: their mean rate of change in the step before, 1 for a constant lag; (sites, batch).
+        times: the times relative to the step's start, negative in the past; shape (sites, batch).
+        rows: the rows of the ring whose pieces contain these times, shape (sites, batch).
+        rates: mean rate of change of each read time in the step before, per unit of t: 1 for a
+            constant lag; shape (sites, batch).
     """
 
     times: Float[Array, "sites batch"]
@@ -73,7 +74,7 @@ class StartValues(NamedTuple):
     Args:
         read_times: past times that the right-hand side read.
         indicators: indicators of bounds and guards, shape (indicators, batch).
-        changes: their absolute change in the step before; infinite after an event.
+        changes: absolute change of each indicator in the step before; infinite after an event.
         active_breaks: the breaks before and after each time read.
     """
 
@@ -88,10 +89,11 @@ class Crossings(NamedTuple):
 
     Args:
         wanted: which indicators turned negative, shape (indicators, batch).
-        scale: their change over the step, shape (indicators, batch); 1 for the others.
+        scale: for the indicators that turned negative, their size at the end of the step (of a
+            breaking point: the change of the read time over the step); 1 for all others.
         at_start: the indicators at the start of the step, divided by `scale`.
-        at_half: the indicators at its middle, likewise; None without bounds and guards.
-        at_end: the indicators at its end, likewise.
+        at_half: the indicators at its middle, divided by `scale`; None without bounds and guards.
+        at_end: the indicators at its end, divided by `scale`.
         breaks: for each site the next break, relative to the step's start; (sites, batch).
         rising: for each site whether its read time increases; (sites, batch).
         levels: number of continuous derivatives of what the site reads at the break: of y or
@@ -120,10 +122,13 @@ class Crossings(NamedTuple):
         return self._replace(wanted=self.wanted & which)
 
     def lags(self, read_times: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
-        """The time (unit of t) until each read time passes its next break, shape (sites, batch).
+        """The distance (unit of t) of each read time from its next break; negative beyond it.
 
         Args:
             read_times: past times read, relative to the step's start; shape (sites, batch).
+
+        Returns:
+            Distances, shape (sites, batch).
         """
         return jnp.where(self.rising, self.breaks - read_times, read_times - self.breaks)
 
@@ -138,9 +143,9 @@ def mode_indicators(
 ) -> Float[Array, "indicators batch"]:
     """The indicators of lower bounds, upper bounds and guards, in this order; (indicators, batch).
 
-    An indicator turns negative at an event. That of a bound is the distance of the component to it,
-    in the component's unit; for an active bound, the slope dy/dt that keeps it active. That of a
-    guard is the user's, with the sign that it had at the step's start made positive.
+    An indicator turns negative at an event. For a bound it is the distance of the component from
+    the bound, in the component's unit; for an active bound, the outward part of dy/dt without
+    bounds. For a guard it is the user's indicator, times -1 if `modes.above` is false.
 
     Args:
         problem: the batch, with its bounds.
@@ -175,7 +180,7 @@ def find_crossings(
         step: its length, shape (batch,).
 
     Returns:
-        Which they are, and the indicators at start, middle and end, divided by their change.
+        Which they are, and the indicators at start, middle and end, divided by `Crossings.scale`.
     """
     assert context.interval is not None
     start, end, active_breaks = (
@@ -212,7 +217,7 @@ def _half_way(
     crossings: Crossings,
     step: Array,
 ) -> Float[Array, "indicators batch"] | None:
-    """The event indicators at the middle of a step, divided by their change over it.
+    """The event indicators at the middle of a step, divided by `Crossings.scale`.
 
     If no indicator of the batch is near zero there, they are interpolated linearly instead of
     evaluated. The result is None without bounds and guards.
@@ -222,7 +227,7 @@ def _half_way(
         context: history, and active bounds and guard signs, of the step.
         start_values: indicators at its start, and their change in the step before.
         trial: the attempted step.
-        crossings: the indicators at its start and end, divided by their change.
+        crossings: the indicators at its start and end, divided by their scale.
         step: its length, shape (batch,).
     """
     mode_count = crossings.mode_count()
@@ -248,15 +253,15 @@ def _half_way(
 def _indicators(
     problem: Problem, context: StepContext, trial: Trial, crossings: Crossings, ahead: Array
 ) -> Float[Array, "indicators batch"]:
-    """The event indicators at time `ahead` after a step's start, divided by their change over it.
+    """The event indicators at time `ahead` after a step's start, divided by `Crossings.scale`.
 
-    Those of bounds and guards are first, those of breaking points last; shape (indicators, batch).
+    Bounds and guards come first, breaking points last; shape (indicators, batch).
 
     Args:
         problem: the batch.
         context: history, and active bounds and guard signs, of the step.
         trial: the attempted step, whose dense output gives the state.
-        crossings: the indicators' change over the step.
+        crossings: the scale of each indicator, and the breaking points.
         ahead: time after the step's start, shape (batch,).
     """
     y = trial.piece.at(ahead)
@@ -275,7 +280,8 @@ class EventLocation(NamedTuple):
         which: the indicators that are zero at the event, shape (indicators, batch).
         breaks: whether the event is a lag that passes a break, shape (batch,).
         first: number of the indicator that is zero first, shape (batch,).
-        break_at: time of the break, if it is one, relative to the step's start; (batch,).
+        break_at: time of the break that the lag passes, relative to the step's start; undefined if
+            `breaks` is false; shape (batch,).
     """
 
     ahead: Float[Array, " batch"]
@@ -307,9 +313,9 @@ def locate(
     frozen = jax.lax.stop_gradient((problem, context, trial, crossings, step))
 
     def indicators(fraction: Array) -> Array:
-        """The event indicators at a fraction of the step, divided by their change over it.
+        """The event indicators at a fraction of the step, divided by their scale.
 
-        They are 1 for those that did not turn negative.
+        Indicators that did not turn negative have the value 1.
         """
         problem, context, trial, crossings, step = frozen
         values = _indicators(problem, context, trial, crossings, fraction * step)

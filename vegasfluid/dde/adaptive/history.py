@@ -36,7 +36,9 @@ class History:
     dtype: Any
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state y at past times.
+        """The state y at past times; before t0 the initial history.
+
+        A time after t ends the solve with LAG_NEGATIVE, unless a shorter step avoids it.
 
         Args:
             s: one time, or an array of times, in the unit of t; s <= t.
@@ -49,7 +51,8 @@ class History:
     def ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """State y at the time t - lag, computed without the rounding error of t.
 
-        `history(t - lag)` is the same state, but with that error.
+        `history(t - lag)` is the same state, but with that error. Before t0 it is the initial
+        history. A negative lag ends the solve with LAG_NEGATIVE, unless a shorter step avoids it.
 
         Args:
             lag: one lag, or an array of lags, in the unit of t; lag >= 0.
@@ -104,8 +107,8 @@ class History:
             integrand: function of a time, shape (), and the state there, shape (n,), to an array;
                 None: the state.
             nodes: nodes in each panel, from 1 up. With 8, polynomials of degree 15 are exact.
-            panels: one more than the breaking points that the window is divided at; the first
-                ones after `start` count.
+            panels: largest number of panels, from 1 up: the window is divided at the first
+                `panels` - 1 breaking points after `start`; later ones reduce the accuracy.
 
         Returns:
             The integral, of the shape that `integrand` returns; without it (n,).

@@ -41,7 +41,7 @@ class ReadPerturbations(NamedTuple):
     coefficients: Float[Array, "powers n reads *batch"]
 
     def each(self, number: Any) -> ReadPerturbations:
-        """The perturbations of one evaluation, or of a slice of evaluations (the first axis)."""
+        """Those of the evaluations `number` (an index or a slice of an additional first axis)."""
         return ReadPerturbations(self.starts[number], self.coefficients[number])
 
 
@@ -49,9 +49,9 @@ class EvaluationPoint(NamedTuple):
     """Time and state at which the right-hand side is evaluated within a step.
 
     Args:
-        ahead: time since the start of the step.
-        y: state there.
-        current: the step's own piece, as the last iteration has it.
+        ahead: time since the start of the step, in the unit of t.
+        y: state at that time.
+        current: the dense output of the step itself, as the last iteration has found it.
         hints: for each site, a row near the time that it reads; None: the last row.
         arriving: whether this point ends a step; false at the start of the next one.
         perturbations: zeros that give the reverse pass its cotangents; None: no reverse pass.
@@ -109,7 +109,8 @@ class HistoryReader:
         self.read_times: list[Float[Array, " _"]] = []
         """For each read, the times read, relative to `now`."""
         self.rows: list[Int32[Array, " _"]] = []
-        """For each read, the rows that hold them; one past the last for the current step."""
+        """For each read, the rows whose pieces have these times; the current step is the row after
+        `track.last`."""
         self.derivatives: list[Bool[Array, " _"]] = []
         """For each read, whether it is one of the derivative."""
         self.fault = jnp.zeros((), jnp.int32)
@@ -117,7 +118,7 @@ class HistoryReader:
         self.overlaps = jnp.zeros((), bool)
         """Whether any read was within the current step."""
         self.overshoot = jnp.full((), -jnp.inf, time_tolerance.dtype)
-        """How far beyond its active interval a read was, at most; negative where none was."""
+        """Largest time by which a read was beyond its active interval; negative if none was."""
 
     def read(
         self, times: Float[Array, "*lags"], *, ago: bool, derivative: bool
@@ -142,8 +143,8 @@ class HistoryReader:
 
         Args:
             starts: begins of the windows, in the unit of t.
-            ends: their ends.
-            sizes: numbers of `nodes` in a panel and of `panels`.
+            ends: ends of the windows, in the unit of t; same shape.
+            sizes: `nodes`, the number of nodes in a panel, and `panels`, the number of panels.
 
         Returns:
             Times and weights of the nodes, shape (..., panels, nodes), and the states there, shape
@@ -191,7 +192,10 @@ class HistoryReader:
         return jnp.stack([*edges, last]), (before, after)
 
     def _site(self, offset: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """The breaking points before and after a time, all relative; the time becomes a site."""
+        """The breaking points before and after the time `offset`, which becomes a site.
+
+        All are relative to the step's start; infinite where there is none or it is not known yet.
+        """
         number = sum(read_times.size for read_times in self.read_times)
         self.read_times.append(offset[None])
         self.rows.append(self._hint(offset)[None])
@@ -259,9 +263,9 @@ class HistoryReader:
     ) -> Float[Array, "*lags n"]:
         """The initial history, or its `derivative`, at times `offset` after the step's start.
 
-        For times after t0 it is the function's extrapolation if that is finite, else y(t0). With
-        breaking points before t0 it is continued linearly beyond the times `clipped`, which are
-        between two of them.
+        For times after t0 it is the function's extrapolation if that is finite, else its value at
+        t0. With breaking points before t0 it is continued linearly beyond the times `clipped`,
+        which are between two of them.
         """
         value = self._initial_history(self._now.whole + jax.lax.stop_gradient(offset))
         finite = jnp.all(jnp.isfinite(value), axis=-1)

@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
     Args:
         start: time at which the step starts.
-        rate: one over its length.
+        rate: one over the length of the step, so that u = rate times the time since the start.
         coefficients: coefficients of 1, u, u^2, ..., shape (powers, n, *batch).
     """
 
@@ -61,7 +61,8 @@ class Ring(NamedTuple):
     """The latest rows of each instance.
 
     Args:
-        pieces: start (two floats), rate and coefficients; shape (*batch, rows, 3 + powers * n).
+        pieces: one piece in each row: start (two floats), rate and coefficients; shape (*batch,
+            rows, 3 + powers * n).
     """
 
     pieces: Float[Array, "*batch rows width"]
@@ -72,7 +73,7 @@ class Ring(NamedTuple):
         return self.pieces.shape[-2]
 
     def slot(self, row: Index) -> Index:
-        """The slot of each row: its number modulo the rows, rounded up to a power of two."""
+        """The slot of each row: its number modulo the smallest power of two from `rows` up."""
         return row & jnp.int32((1 << (self.rows - 1).bit_length()) - 1)
 
     def write(self, row: Int32[Array, " batch"], piece: Piece) -> Ring:
@@ -199,8 +200,12 @@ class Track(NamedTuple):
         Args:
             now: reference time.
             offset: times relative to it; any shape.
-            margin: rounding error of a time: a piece that starts within it contains the time. A
-                negative one gives the piece before, which ends there.
+            margin: a piece that starts no later than this after the time counts as containing it:
+                the rounding error of a time. If negative, a time at the start of a piece belongs
+                to the piece before.
+
+        Returns:
+            The pieces, and the time since the start of each, shape of `offset`.
         """
         row = self.bisect(now, offset + margin)
         first = jnp.minimum(jnp.maximum(self.oldest, jnp.int32(1)), self.last)

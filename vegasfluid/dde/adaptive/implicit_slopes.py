@@ -22,7 +22,10 @@ __all__ = ["exact_slopes", "linearised_slopes", "tableau_of"]
 
 
 def tableau_of(method: Method) -> np.ndarray:
-    """The weights of all slopes in the stages from the second on, shape (stages - 1, stages)."""
+    """The weights of all slopes in the stages from the second on, shape (stages - 1, stages).
+
+    The weight of a stage's own slope, on the diagonal, is included.
+    """
     count = len(method.stages)
     tableau = np.zeros((count, count + 1))
     for number, row in enumerate(method.stages):
@@ -83,9 +86,10 @@ def linearised_slopes(
 def exact_slopes(
     problem: Problem, context: StepContext, start: StepStart, step: Array, later: Array
 ) -> Float[Array, "later n batch"]:
-    """Return `later`, the slopes dy/dt k with k = F(k), with derivatives by all other arguments.
+    """Return `later`, which must solve k = F(k), with derivatives by all other arguments.
 
-    The derivative follows from the implicit function theorem.
+    F is `evaluate_slopes`; `later` has dy/dt at the stages from the second on. The derivative
+    follows from the implicit function theorem.
     """
     return later
 

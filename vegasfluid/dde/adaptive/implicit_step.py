@@ -47,7 +47,7 @@ ROUNDING = 16
 
 
 class Stages(NamedTuple):
-    """The stages of a step from the second on, as they are found.
+    """The stages of a step, as they are found one after the other.
 
     Args:
         slopes: dy/dt at each stage, the first included; shape (stages, n, batch).
@@ -265,15 +265,16 @@ def _newton(
 ) -> tuple[Array, Evaluation, Bool[Array, " batch"]]:
     """The end of a Newton iteration: the unknowns, the last evaluation, and whether it converged.
 
-    It ends, as in diffrax, where the geometric series of its changes is small against the
-    tolerance, or where it diverges; changes as small as rounding errors end it too.
+    As in diffrax, it ends where the geometric series of its changes is small against the tolerance,
+    where it diverges (`DIVERGENCE`), or after `max_iterations`. Changes as small as rounding errors
+    end it too. It counts as converged in the first and the last of these cases.
 
     Args:
-        problem: the batch: tolerances and limits.
-        correction: the next change of the unknowns, and the evaluation from which it follows.
+        problem: the batch, with the tolerances and limits of the iteration.
+        correction: maps the unknowns to their next change and the evaluation that it follows from.
         first: the first guess of the unknowns, shape (..., n, batch).
-        running: the instances that are iterated, shape (batch,).
-        origin: the state from which the unknowns are counted.
+        running: the instances that are iterated; others count as not converged; shape (batch,).
+        origin: the state for unknowns 0; relative tolerances refer to its sum with the unknowns.
     """
     newton = problem.equation.method.newton
     assert newton is not None

@@ -28,6 +28,7 @@ def indicators(arguments: Arguments, t: Any, y: Any, history: Any, args: PyTree)
 
     Raises:
         InvalidInput: if one of the functions returns another shape than it must.
+        Unsupported: if a reset or an event returns a truth value instead of a number.
     """
     parts = []
     if arguments.guards is not None:
@@ -44,6 +45,7 @@ def _number(name: str, value: Any) -> Array:
 
     Raises:
         InvalidInput: unless it is one number.
+        Unsupported: for a truth value.
     """
     if jnp.result_type(value) == jnp.bool_:
         advice = "return a number that is zero at the event, not a condition"
@@ -55,14 +57,20 @@ def _number(name: str, value: Any) -> Array:
 
 
 def event_directions(event: diffrax.Event | None) -> tuple[bool | None, ...]:
-    """For each condition of an event whether it counts only rising (True), falling, or both."""
+    """For each condition of an event the direction of its zeros that counts; empty without one.
+
+    True: rising; False: falling; None: both.
+    """
     if event is None:
         return ()
     return tuple(jax.tree.leaves(event.direction, is_leaf=lambda leaf: leaf is None))
 
 
 def event_mask(event: diffrax.Event | None, ended: Bool[Array, "batch events"]) -> PyTree | None:
-    """Which conditions of an event ended the solve: a pytree like its `cond_fn`; else None."""
+    """Which conditions of an event ended the solve: a pytree like its `cond_fn`.
+
+    Each leaf has shape (batch,). None without an event.
+    """
     if event is None:
         return None
     structure = jax.tree.structure(event.cond_fn, is_leaf=callable)

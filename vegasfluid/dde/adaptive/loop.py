@@ -148,9 +148,9 @@ def _confined(
 ) -> tuple[Node, Bool[Array, " batch"]]:
     """The node at a step's start, with some instances set to clip all stages to their bounds.
 
-    Their right-hand side was not finite in the attempt, perhaps because a stage was beyond a bound;
-    they repeat the step. Takes the attempt, its result and the instances that have not ended.
-    Returns also which instances are newly confined in this way, shape (batch,).
+    These are the `active` instances whose right-hand side was not finite in the attempt `trial`,
+    perhaps because a stage was beyond a bound. They repeat the step. Returns also which instances
+    are newly confined in this way, shape (batch,).
     """
     if not problem.equation.bounded:
         return node, jnp.zeros_like(active)
@@ -160,11 +160,12 @@ def _confined(
 
 
 def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Array]:
-    """The length of this attempt (unit of t), shape (batch,), and whether it ends at t1.
+    """The length of this attempt (unit of t), and whether it ends at t1; shape (batch,) each.
 
-    A step that is not much longer than its shortest lag is cut to the lag: a step that reads within
-    itself needs several iterations, and all instances wait for them. With bounds or guards no step
-    is longer than its lag, unless that is negligible, so that events depend on finished steps only.
+    A step that is not much longer than the shortest lag is cut to the lag. Otherwise it would read
+    within itself and need several iterations, for which all instances wait. With bounds or guards
+    no step is longer than the shortest lag, unless the lag is negligible (`VANISHING_LAG`). So
+    events depend on finished steps only. Steps also end at breaks, given times and t1.
     """
     lags = -state.node.start_values.read_times.times
     shortest = jnp.min(
@@ -208,9 +209,10 @@ def _within_breaks(problem: Problem, state: State, step: Array) -> Float[Array, 
 
 
 def _next_step(state: State, decision: StepDecision, result: StepResult) -> Float[Array, " batch"]:
-    """The length of the next step (unit of t), which an earlier event does not keep short.
+    """The length of the next step (unit of t), shape (batch,).
 
-    It is that for which the step-size controller asks, or shorter where a step is repeated.
+    It is the length for which the step-size controller asks. After an event it is at least the
+    length before the step was shortened. Where an event shortens a step, it is that length.
     """
     regular = jnp.maximum(decision.step, jnp.where(result.keep, state.uncut_step, 0.0))
     return jax.lax.stop_gradient(jnp.where(result.again > 0, result.again, regular))

@@ -21,7 +21,7 @@ class Limits(NamedTuple):
 
     Args:
         rows: number of pieces in the ring; a power of two, or more than there can be steps.
-        breaks: number of breaking points kept, a power of two.
+        breaks: number of breaking points after t0 that are kept, a power of two.
         max_steps: largest number of attempted steps.
         meter: progress meter.
         taped: whether to record the tape for the reverse pass.
@@ -44,17 +44,17 @@ class State(NamedTuple):
         breaks: all breaking points so far.
         node: time and state of each instance.
         step: length of the next step, shape (batch,).
-        uncut_step: its length before it was shortened for an event, else 0; shape (batch,).
+        uncut_step: the step's length before an event shortened it, else 0; shape (batch,).
         control: state of the step-size controller.
         outcome: an `Outcome`, shape (batch,).
-        chatter_count: consecutive events at the present time, shape (batch,).
+        chatter_count: number of consecutive events without a step in between, shape (batch,).
         saved: the solution at the save times so far.
         flushed: the row up to which save times have been evaluated, shape (batch,).
         steps: number of accepted steps, shape (batch,).
         rejected: number of rejected attempts, shape (batch,).
         landed: number of steps that ended at an event, shape (batch,).
-        ended: events that have ended the solve, shape (events, batch).
-        attempts: number of iterations of the loop.
+        ended: whether each condition of `event` has ended the solve, shape (events, batch).
+        attempts: number of iterations of the loop: attempted steps of the slowest instance.
         tape: the tape for the reverse pass; None without one.
     """
 

@@ -114,7 +114,11 @@ def method_of(solver: Any) -> Method:
 
 @lru_cache
 def _explicit(solver: Any) -> Method:
-    """The Runge-Kutta coefficients of an explicit diffrax solver; `Unsupported` for others."""
+    """The Runge-Kutta method of an explicit diffrax solver.
+
+    Raises:
+        Unsupported: for another solver.
+    """
     if isinstance(solver, diffrax.Euler):
         return _with_last_stage([], (), (1.0,), (0.0,), 1)
     if not isinstance(solver, diffrax.AbstractERK):
@@ -211,9 +215,9 @@ def _with_last_stage(
 
     Args:
         rows: for each stage from the second on, the weights of the slopes before it.
-        times: their times as fractions of the step.
-        weights: the weights of the slopes in the solution.
-        error: those in the error estimate.
+        times: times of these stages as fractions of the step.
+        weights: weights of the slopes in the solution.
+        error: weights of the slopes in the error estimate; empty or zeros for none.
         order: order of the solution.
     """
     solution, start, end = np.zeros((3, len(weights) + 1))

@@ -38,14 +38,15 @@ class Node(NamedTuple):
 
 
 class EventRecord(NamedTuple):
-    """An event, as the reverse pass needs it; undefined for steps without one.
+    """The event that ended a step, for the reverse pass; undefined for steps without an event.
 
     Args:
-        first: number of the indicator that was zero, shape (batch,).
-        reached: bounds that were reached or left, lower ones first, shape (2 bounds, batch).
-        resets: resets that acted, shape (resets, batch).
-        ended: events that ended the solve, shape (events, batch).
-        break_at: time of the break, if it is one, relative to the step's start; (batch,).
+        first: number of the indicator that was zero first, shape (batch,).
+        reached: whether each bound was reached or left, lower bounds first; (2 bounds, batch).
+        resets: whether each reset acted, shape (resets, batch).
+        ended: whether each condition of `event` ended the solve, shape (events, batch).
+        break_at: time of the break that a lag passed, relative to the step's start; undefined for
+            other events; shape (batch,).
     """
 
     first: Int32[Array, " batch"]
@@ -75,8 +76,8 @@ def pick(which: Bool[Array, " batch"], these: Any, those: Any) -> Any:
 def active_bounds(problem: Problem, y: Array, free: Array) -> Int32[Array, "bound_count batch"]:
     """The active bounds of the bounded components: -1 lower, 1 upper, 0 none; (bounds, batch).
 
-    A bound is active where the state y is at it and `free`, dy/dt as without bounds, points
-    outward.
+    A bound is active where the state y is at or beyond it and `free`, dy/dt without bounds, is 0 or
+    points outward. If both are, the lower one counts.
     """
     values, (lower, upper) = bounded_components(y, problem.equation.bounded), problem.bounds
     low = ((values <= lower) & (free <= 0)).astype(jnp.int32)

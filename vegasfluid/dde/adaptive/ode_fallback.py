@@ -25,7 +25,7 @@ class DiffraxDenseOutput:
         self._curve = curve
 
     def evaluate(self, times: Array, left: bool) -> Array:
-        """The states y at any times between t0 and t1.
+        """The states y at any times between t0 and t1; nan outside.
 
         Args:
             times: any shape, in the unit of t0; the same for all instances.
@@ -37,7 +37,15 @@ class DiffraxDenseOutput:
         return self._at(times, lambda curve, time: curve.evaluate(time, left=left))
 
     def derivative(self, times: Array, left: bool) -> Array:
-        """The derivatives dy/dt of the dense output; arguments and shapes as in `evaluate`."""
+        """The derivatives dy/dt at any times between t0 and t1; nan outside.
+
+        Args:
+            times: any shape, in the unit of t0; the same for all instances.
+            left: where dy/dt jumps, whether the derivative before the jump is returned.
+
+        Returns:
+            Derivatives, shape (*times, n); for a batch, (batch, *times, n).
+        """
         return self._at(times, lambda curve, time: curve.derivative(time, left=left))
 
     def _at(self, times: Array, value: Callable[[diffrax.DenseInterpolation, Array], Any]) -> Array:
@@ -78,7 +86,8 @@ def solve_ode(
         args: the user's arguments, each leaf with the batch axis first.
 
     Returns:
-        Save times, states and outcomes, the batch axis first; the time of a failure is t0.
+        Save times, states and outcomes, the batch axis first. After a failure `time` is t0, and
+        states at later `ts` are infinite; `SaveAt(t1=True)` returns the time and state reached.
     """
 
     def field(t: Any, y: Any, args: Any) -> Any:
@@ -116,8 +125,8 @@ def solve_ode(
 def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
     """The `Outcome` of each instance, shape (batch,), from diffrax's result codes.
 
-    t1 before t0 and states at t0 that are not finite are reported as such; other failures that have
-    no code here count as NOT_FINITE.
+    TIMES_REVERSED if t1 is before t0, START_NOT_FINITE for states at t0 that are not finite. Too
+    many and too short steps have their own outcomes; other failures count as NOT_FINITE.
     """
     results = (
         (diffrax.RESULTS.max_steps_reached, Outcome.MAX_STEPS_REACHED),

@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
 
     bounds: Sequence[Bound]
     """Components that stay at a bound while their slope points outward. `rhs` returns the slope
-    that they would have without the bound."""
+    that they would have without the bound. A y0 outside fails with START_OUT_OF_BOUNDS."""
 
     guards: Callable[..., Array] | None
     """Indicators as a function of (t, y, history, args), shape (m,). A step uses the sign that
@@ -42,8 +42,8 @@ class Options(TypedDict, total=False):
     event: diffrax.Event | None
     """Ends the solve where a `cond_fn` of this event is zero. It is called as `cond_fn(t, y, args,
     history=history)`, returns a number, and is located without a `root_finder`, too. The time of
-    the event is the last of `ts` with `SaveAt(t1=True)`; `Solution.event_mask` states which it was.
-    """
+    the event is the last of `ts` with `SaveAt(t1=True)`; `Solution.event_mask` states which
+    `cond_fn` it was."""
 
     project: Callable[..., Array] | None
     """Maps (y, args) after each step to an allowed state: cheaper than `bounds`, but applied only
@@ -64,19 +64,19 @@ class Options(TypedDict, total=False):
     that the functions close over; it stores `max_steps` steps, each one a checkpoint."""
 
     history_capacity: int | None
-    """Steps that the history keeps, rounded up to a power of two, with a quarter as many breaking
-    points. None: 1024, and more if a solve outside `jax.jit` needs more; it is then repeated. A
+    """Steps that the history keeps, from 8 up, rounded up to a power of two, with a quarter as many
+    breaking points. None: 1024; a solve outside `jax.jit` that needs more is repeated with more. A
     longer lag fails with HISTORY_OVERFLOW. With dense output, with all steps saved and in reverse
     mode, `max_steps` steps are kept."""
 
     max_steps: int
-    """Largest number of attempted steps (default 16384)."""
+    """Largest number of attempted steps, rejected ones included (default 16384)."""
 
     throw: bool
     """Raise `SolveFailed` if a solve fails (the default); else `Solution.result` reports it."""
 
     progress_meter: diffrax.AbstractProgressMeter | None
-    """Such as `diffrax.TqdmProgressMeter()`; None: no meter."""
+    """Shows the fraction of t0 to t1 solved, as `diffrax.TqdmProgressMeter()`; None: no meter."""
 
 
 CAPACITY = 1024
@@ -103,7 +103,9 @@ DEFAULTS = Options(
 def with_defaults(options: Any) -> dict[str, Any]:
     """All options of `solve` by name, with defaults for those not given.
 
-    Of `adjoint`, `progress_meter` and `saveat`, None becomes diffrax's object for it.
+    Where `adjoint`, `progress_meter` or `saveat` is None, the result has diffrax's object for it.
+    `history_capacity` is then a number, and the additional key `grow` states whether it was None,
+    so that it may grow.
 
     Raises:
         InvalidInput: for an unknown option.

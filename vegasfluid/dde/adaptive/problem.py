@@ -37,10 +37,10 @@ __all__ = [
 
 
 class GuardParts(NamedTuple):
-    """Which of an equation's guards are what, as slices; jumps at given times come last.
+    """The parts of an equation's m guards, as slices; jumps at given times come after these parts.
 
     Args:
-        rhs: those whose signs the right-hand side gets.
+        rhs: the guards whose signs the right-hand side gets.
         resets: the indicators of resets.
         events: the indicators of events that end the solve.
     """
@@ -62,14 +62,15 @@ class Equation:
             resets and events that end the solve, in this order; None where there are none.
         signs_of_rhs: number of guards whose signs the right-hand side takes; None: it takes none.
         resets: the resets; each `effect` is a function of (t, y, args).
-        event_directions: for each event that ends the solve, the direction that counts.
+        event_directions: for each event that ends the solve, the direction of its zeros that
+            counts: True for rising, False for falling, None for both.
         jump_count: number of jumps at given times, which are guards too.
-        project: maps (y, args) after a step to an allowed state; or None.
-        guard_count: number of all guards, m.
+        project: maps (y, args) after a step to an allowed state; None: no projection.
+        guard_count: number of all guards, m: of the right-hand side, resets, events and jumps.
         bounded: indices of the bounded components.
         method: the Runge-Kutta method.
         delayed: whether the right-hand side or a guard reads the history.
-        neutral: whether one reads its derivative.
+        neutral: whether the right-hand side or a guard reads dy/dt from the history.
     """
 
     rhs: Callable[..., Array]
@@ -166,11 +167,12 @@ class Evaluation(NamedTuple):
         indicators: the guards' indicators; shape (m, batch).
         read_times: times read, relative to the step's start, those of the guards last;
             shape (sites, batch).
-        rows: the ring's rows that hold them; shape (sites, batch).
-        derivatives: whether each read is one of the derivative; shape (sites, batch).
+        rows: the rows of the ring whose pieces contain these times; shape (sites, batch).
+        derivatives: whether each read is of dy/dt and not of y; shape (sites, batch).
         fault: the first fault of a read, an `Outcome`; shape (batch,).
         overlaps: whether a time within the step was read; shape (batch,).
-        overshoot: how far beyond its active interval a site read, at most; negative: nowhere.
+        overshoot: largest time by which a site read beyond its active interval; negative if none
+            did; shape (batch,).
     """
 
     slope: Float[Array, "n batch"]
@@ -185,7 +187,10 @@ class Evaluation(NamedTuple):
 
 
 class InstanceContext(NamedTuple):
-    """The inputs of `evaluate_rhs_one` for one instance; with a batch axis, for all instances."""
+    """The inputs of `evaluate_rhs_one` for one instance; with a batch axis, for all instances.
+
+    The fields `args` to `times` are those of `Problem`; `now` to `interval` those of `StepContext`.
+    """
 
     args: PyTree
     begin: CompensatedTime

@@ -55,11 +55,12 @@ class Program(NamedTuple):
 
         Args:
             reader: serves reads of the history; None for a function without any.
-            constants: the values of `constants`.
+            constants: the values of the field `constants`, in this order.
             arguments: pytrees of the same form as those with which the function was traced.
 
         Raises:
-            Unsupported: for a read inside something that cannot be written out.
+            Unsupported: for a read inside an operation that cannot be written out, such as
+                `lax.while_loop`.
         """
         outputs = _run(self.jaxpr, [*constants, *jax.tree.leaves(arguments)], reader)
         return jax.tree.unflatten(self.structure, outputs)
@@ -132,7 +133,7 @@ def _run_call(equation: Any, given: list[Any], reader: HistoryReader) -> list[An
     """The results of a call, condition or loop whose body reads the history.
 
     Raises:
-        Unsupported: unless it can be written out.
+        Unsupported: unless it is a call in `INLINED`, a `lax.cond`, `lax.switch` or `lax.scan`.
     """
     name = equation.primitive.name
     if name in INLINED:

@@ -20,9 +20,9 @@ class Panels(NamedTuple):
 
     Args:
         nodes: times relative to the step's start, shape (panels, nodes).
-        weights: weights of the integrand, likewise.
-        lower: beginning of the smooth interval of each panel, shape (panels, 1).
-        upper: end of it, likewise.
+        weights: weights of the integrand in the integral, in the unit of t, shape (panels, nodes).
+        lower: last breaking point at or before each panel, shape (panels, 1).
+        upper: next breaking point after each panel, shape (panels, 1).
     """
 
     nodes: Float[Array, "panels nodes"]

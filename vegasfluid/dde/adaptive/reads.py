@@ -33,7 +33,7 @@ window_p.multiple_results = True
 
 
 def _misplaced(*given: Any, **parameters: Any) -> NoReturn:
-    """The history has no values outside a solve.
+    """Called where a history is read outside a solve, where it has no values.
 
     Raises:
         InvalidInput: always.
@@ -88,7 +88,11 @@ batching.primitive_batchers[window_p] = _window_batched
 
 
 def _read_tangent(tangent: Any, times: Any, *, derivative: bool, **parameters: Any) -> Any:
-    """The derivative of a read by its times, where the user differentiates within a function."""
+    """The derivative of a read by its times, where the user differentiates within a function.
+
+    Raises:
+        Unsupported: for a read of dy/dt, as dde.solve has no second derivative of the past.
+    """
     if derivative:
         advice = "dde.solve has no second derivative of the past"
         raise Unsupported("history.derivative", "differentiation by its time in rhs", advice)

@@ -96,7 +96,7 @@ class StepOutputs(NamedTuple):
     Args:
         passed: its length, shape (batch,).
         y: state at its end, shape (n, batch).
-        slope: dy/dt there, shape (n, batch).
+        slope: dy/dt at its end, shape (n, batch).
         coefficients: coefficients of its piece, shape (powers, n, batch).
         rate: rate of its piece, shape (batch,).
     """
@@ -116,7 +116,7 @@ class EventInputs(NamedTuple):
         coefficients: coefficients of its piece, shape (powers, n, batch).
         rate: rate of its piece, shape (batch,).
         perturbations: perturbations of the reads of two evaluations, before and after the event.
-        break_later: perturbation of the time of the break, if it is one, shape (batch,); 0.
+        break_later: perturbation of the time of the break that a lag passes, shape (batch,); 0.
     """
 
     later: Float[Array, " batch"]

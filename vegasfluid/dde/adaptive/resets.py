@@ -23,10 +23,10 @@ class Reset(NamedTuple):
     The jump itself triggers no further event.
 
     Args:
-        indicator: function of (t, y, history, args), shape (); the event is its zero.
-        effect: function of (t, y, args) that returns the state after the event.
-        direction: True: only where the indicator rises through zero; False: only where it falls;
-            None: both. As in `diffrax.Event`.
+        indicator: function of (t, y, history, args) to a number, shape (); the event is its zero.
+        effect: function of (t, y, args) that returns the state after the event, of the form of y.
+        direction: True: only where the indicator rises through zero; False: only where it falls
+            through zero; None: both.
 
     >>> dose = Reset(lambda t, y, history, args: t - 2.0, lambda t, y, args: y + args, True)
     >>> dose.effect(2.0, 1.0, 0.5)
@@ -88,6 +88,12 @@ def acting_resets(equation: Equation, flips: Array, above: Array) -> Bool[Array,
 
 
 def ending_events(equation: Equation, flips: Array, above: Array) -> Bool[Array, "events batch"]:
-    """Which events end the solve; shape (events, batch). Arguments as in `acting_resets`."""
+    """Which conditions of the option `event` end the solve; shape (events, batch).
+
+    Args:
+        equation: with the directions of its events.
+        flips: which guards change sign there, shape (guards, batch).
+        above: which were not negative before, shape (guards, batch).
+    """
     part = equation.guard_parts.events
     return _crossed(equation.event_directions, flips[part], above[part])

@@ -14,7 +14,7 @@ __all__ = ["SIMULTANEOUS", "first_root"]
 MAX_ROOT_ITERATIONS = 40
 """Largest number of iterations of the root search (chosen)."""
 ZERO_TOLERANCE = 1e-11
-"""Indicators this near zero, as a fraction of their change, count as zero (chosen)."""
+"""Scaled indicators (`first_root`) no further from 0 than this count as zero (chosen)."""
 ROOT_TOLERANCE = 1e-6
 """The search ends when the next move is below this fraction of the step: convergence is faster
 than linear, so the error left is smaller by orders of magnitude."""
@@ -36,11 +36,11 @@ def first_root(
     Each indicator is interpolated separately, as their minimum has a kink where two cross.
 
     Args:
-        indicators: maps fractions of the step, shape (batch,), to the indicators, divided by
-            their change over the step; shape (indicators, batch).
-        wanted: the instances whose root is wanted.
+        indicators: maps fractions of the step, shape (batch,), to the indicators, scaled to a
+            size of about 1; shape (indicators, batch).
+        wanted: the instances whose root is wanted; the result is undefined for others.
         at_start: the indicators at fraction 0.
-        at_half: the indicators at fraction 1/2, if known.
+        at_half: the indicators at fraction 1/2; None: not known.
         at_end: the indicators at fraction 1.
 
     Returns:

@@ -18,9 +18,9 @@ class ReadCotangents(NamedTuple):
     """The cotangents of the rows that a step read.
 
     Args:
-        rows: the rows, shape (evaluations, reads, batch).
-        perturbations: their cotangents; 0 for the step's own row.
-        here: the cotangent of the own row's start, shape (batch,).
+        rows: number of the row of each read, shape (evaluations, reads, batch).
+        perturbations: cotangents of the values read; 0 for reads of the step's own row.
+        here: the cotangent of the start of the step's own row, shape (batch,).
     """
 
     rows: Int32[Array, "evaluations reads batch"]
@@ -31,9 +31,10 @@ class ReadCotangents(NamedTuple):
 def split_own_row(
     perturbations: ReadPerturbations, rows: Array, own: Array
 ) -> tuple[ReadCotangents, Float[Array, "powers n batch"]]:
-    """The cotangents of the rows read, and those of the coefficients of the step's own piece.
+    """The cotangents of the rows read, and of the coefficients of the step's own piece.
 
-    Takes cotangents of all reads, the rows read, and the own row, shape (batch,).
+    `perturbations` are the cotangents of all reads, `rows` the rows read, shape (evaluations,
+    reads, batch), and `own` is the step's own row, shape (batch,).
     """
     here = rows == own
     own_part = jnp.where(here[:, None, None], perturbations.coefficients, 0.0)

@@ -50,9 +50,9 @@ def evaluate(
 
     Args:
         track: its history, the polynomial pieces of its steps.
-        now: a time near these.
+        now: a time near `times`, relative to which they are computed.
         time_tolerance: rounding error of a time.
-        times: times up to the latest piece's end, shape (k,).
+        times: times from the start of the oldest piece to the end of the latest, shape (k,).
     """
     piece, passed = track.piece_at(now, now.until(times), time_tolerance)
     return piece.at(passed).T

@@ -48,7 +48,8 @@ NO_REVERSE_MODE = (
 )
 """The error where reverse mode differentiates a solve whose adjoint is forward mode."""
 CPU_CHUNK = 64
-"""Instances in a chunk on a CPU, unless the caller chooses: their histories fit in the cache."""
+"""Instances in a chunk on a CPU by default, if there are no events: so many histories fit in the
+cache."""
 
 
 def solve(
@@ -70,7 +71,7 @@ def solve(
             `guards`, a fifth argument states whether each guard is not negative.
         solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`; for stiff equations
             `Kvaerno3()`, `Kvaerno4()` or `Kvaerno5()`. An equation whose `rhs` never calls
-            `history`, without bounds and guards, may use any solver of diffrax.
+            `history`, without events and projection, may use any solver of diffrax.
         t0: start; all times have one unit, of the caller's choice.
         t1: end.
         dt0: first step; None: chosen by the controller. With constant steps, their length.
@@ -78,7 +79,7 @@ def solve(
             common dtype is used throughout; complex numbers are integrated as their real and
             imaginary parts, each to the tolerance. All functions get and return this form.
         args: passed to all functions; any pytree.
-        options: see `Options`.
+        options: `saveat`, `stepsize_controller`, `bounds`, `guards`, `event`, ...: see `Options`.
 
     Returns:
         `ts` (m,), the times requested by `saveat` (unless given: t1); `ys`, the states there, each
@@ -131,22 +132,22 @@ def solve_batch(
 
     Args:
         rhs: dy/dt of one instance, of the form of its y0, as a function of (t, y, history, args).
-        solver: a diffrax solver, as in `solve`.
+        solver: a diffrax solver, such as `Bosh3()` or, for stiff equations, `Kvaerno5()`.
         t0: start: one time for all instances, or shape (batch,).
         t1: end, likewise.
-        dt0: first step, likewise; None: chosen by the controller.
+        dt0: first step, or length of constant steps, likewise; None: chosen by the controller.
         y0: states at t0, shape (batch, n), or any pytree; every leaf has the batch axis first.
         args: a pytree; every leaf has the batch axis first.
         chunk: instances that are solved side by side; chunks are solved one after the other. None:
-            all; on a CPU 64, or 1 with bounds or guards (instances wait for others' events).
+            all; on a CPU 64, or 1 with events (`bounds`, `guards`, `resets` or `event`).
         options: see `Options`; save times are shared, `max_steps` is for each instance.
 
     Returns:
-        As `solve`, with the batch axis first: `ts` (batch, m), leaves of `ys` (batch, m, ...).
+        `ts` (batch, m), leaves of `ys` (batch, m, ...), `result`, `time` and `stats` (batch,).
 
     Raises:
         InvalidInput: for an argument out of range.
-        SolveFailed: if any instance failed and `throw` is set: how many, and why the first.
+        SolveFailed: if any instance failed and `throw` is set; under `jax.jit`, JAX's error.
 
     >>> import diffrax
     >>> solution = solve_batch(
@@ -213,8 +214,8 @@ def _with_enough_history(
 
     Args:
         solve: solves with given static arguments.
-        arguments: those with the first history capacity.
-        grow: whether the capacity may grow; under `jax.jit` it never does.
+        arguments: the static arguments, with the history capacity of the first attempt.
+        grow: whether the capacity may grow, by a factor of 8; under `jax.jit` it never does.
     """
     solution = solve(arguments)
     while grow and not isinstance(solution.result, Tracer):
@@ -233,7 +234,7 @@ def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
     Args:
         chunk: number given by the user; None: on a CPU 64, or 1 with events; else all.
         batch: number of instances.
-        events: whether the equation has bounds or guards.
+        events: whether the equation has bounds, guards, resets or an `event`.
 
     Raises:
         InvalidInput: unless `chunk` is None or a whole number from 1 up.
@@ -262,7 +263,7 @@ def _solve_in_chunks(
         arguments: static arguments.
         saveat: what is saved.
         traced: times and states; every leaf has the batch axis first.
-        args: the user's arguments, likewise.
+        args: the user's arguments; every leaf has the batch axis first.
         size: instances in a chunk; copies of the last instance fill up the last chunk.
     """
     batch = traced.y0.shape[0]
@@ -286,7 +287,7 @@ def _solve_arrays(
 ) -> Solution:
     """The solution of a batch of equations from their checked arguments; the batch axis first.
 
-    Diffrax itself solves equations without history reads, bounds, guards and projection.
+    Diffrax itself solves equations without history reads, events, bounds, guards and projection.
 
     Raises:
         InvalidInput: if one of the user's functions returns another shape than it must.
@@ -306,7 +307,8 @@ def _raise_failures(solution: Solution, throw: bool) -> Solution:
     """The solution, unchanged; if `throw` is set and any instance failed, an error is raised.
 
     Raises:
-        SolveFailed: with the first failure; under `jax.jit`, JAX's runtime error.
+        SolveFailed: for the first instance that failed. Under `jax.jit`, JAX's runtime error for
+            the `Outcome` with the largest number.
     """
     if not throw:
         return solution

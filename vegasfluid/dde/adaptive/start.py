@@ -90,8 +90,8 @@ def blank_entry(problem: Problem, node: Node) -> Entry:
 def _slope_before(problem: Problem) -> Float[Array, "n batch"]:
     """Derivative of the initial history at t0, shape (n, batch).
 
-    A neutral equation reads it where a lag vanishes at t0. It is zero for other equations, and
-    where it is not finite.
+    A neutral equation reads it where a lag vanishes at t0. The result is zero for other equations,
+    and where the derivative is not finite.
     """
     if not problem.equation.neutral:
         return jnp.zeros_like(problem.y0)

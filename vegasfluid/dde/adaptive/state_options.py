@@ -40,7 +40,7 @@ def options_of_vector(options: dict[str, Any], form: StateForm) -> dict[str, Any
 
     Args:
         options: the options by name, with defaults for those not given. Values of wrong types are
-            passed on; `checked_arguments` refuses them.
+            passed on; `checked_arguments` raises `InvalidInput` for them.
         form: the form of the state.
     """
     changed = dict(options)
@@ -87,7 +87,10 @@ def _saveat(saveat: diffrax.SaveAt, form: StateForm) -> diffrax.SaveAt:
 
 
 def _controller(controller: Any, form: StateForm) -> Any:
-    """A step-size controller whose norm is a function of the vector, unless it is the default."""
+    """The step-size controller, with its norm as a function of the vector.
+
+    Diffrax's default norm, and controllers without a norm, do not change.
+    """
     if isinstance(controller, diffrax.ClipStepSizeController):
         inner = _controller(controller.controller, form)
         return eqx.tree_at(lambda tree: tree.controller, controller, inner)
@@ -99,7 +102,13 @@ def _controller(controller: Any, form: StateForm) -> Any:
 
 
 class BoundOfOne(eqx.Module):
-    """The bound of one selected component, where a function of `args` gives those of all."""
+    """The bound of one selected component, where a function of `args` gives those of all.
+
+    Args:
+        function: maps `args` to one bound for all selected components, or to an array of bounds.
+        shape: shape of the selected components.
+        number: number of this component among them, in C order.
+    """
 
     function: Callable[[PyTree], Any]
     shape: tuple[int, ...] = eqx.field(static=True)
@@ -138,7 +147,12 @@ def selected_bounds(bounds: Sequence[Any], form: StateForm | None, size: int) ->
 
 
 def _selected(bound: Bound, indices: PyTree) -> list[Bound]:
-    """One bound for each component that `bound.component` selects from the indices."""
+    """One bound for each component that `bound.component` selects from the state of `indices`.
+
+    Raises:
+        InvalidInput: if `bound.component` returns anything but indices of components.
+        Unsupported: if it selects complex components.
+    """
     assert callable(bound.component)
     chosen = [np.asarray(leaf) for leaf in jax.tree.leaves(bound.component(indices))]
     if not all(np.issubdtype(leaf.dtype, np.integer) for leaf in chosen):
@@ -166,7 +180,7 @@ def _selected(bound: Bound, indices: PyTree) -> list[Bound]:
 
 
 def _of_one(values: Any, shape: tuple[int, ...], number: int) -> Any:
-    """Number `number` of the bounds of several components, which `values` gives for this shape.
+    """The bound of one of several components: element `number` of `values`, or its only number.
 
     Raises:
         InvalidInput: unless `values` is one number, or has this shape.

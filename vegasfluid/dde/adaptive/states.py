@@ -83,7 +83,10 @@ class StateForm:
         return jnp.concatenate(parts)
 
     def indices(self) -> PyTree:
-        """A state of the index that each component has in the vector; -1 where it is complex."""
+        """A state whose numbers are the indices of its components in the vector.
+
+        Components of complex leaves, which have two indices, get -1.
+        """
         leaves, first = [], 0
         for shape, is_complex in zip(self.shapes, self.is_complex, strict=True):
             size = int(np.prod(shape))
@@ -94,7 +97,7 @@ class StateForm:
 
 
 def _parts(leaf: Array, is_complex: bool) -> list[Array]:
-    """The real numbers of one leaf: its parts, each of one axis."""
+    """The real numbers of one leaf, each array of one axis: itself, or real and imaginary parts."""
     if not is_complex:
         return [leaf.ravel()]
     return [jnp.real(leaf).ravel(), jnp.imag(leaf).ravel()]
@@ -187,11 +190,11 @@ class StructuredHistory:
         return self.form.tree(self.history.ago(lag))
 
     def derivative(self, s: float | Float[Array, "*lags"]) -> PyTree:
-        """The slope dy/dt at time s, of the form of y; as `History.derivative`."""
+        """The slope dy/dt, of the form of y, at time s or at times; s <= t, in the unit of t."""
         return self.form.tree(self.history.derivative(s))
 
     def derivative_ago(self, lag: float | Float[Array, "*lags"]) -> PyTree:
-        """The slope dy/dt at t - lag, of the form of y; as `History.derivative_ago`."""
+        """The slope dy/dt, of the form of y, at t - lag; one lag >= 0 or an array, unit of t."""
         return self.form.tree(self.history.derivative_ago(lag))
 
     def integral(
@@ -201,13 +204,14 @@ class StructuredHistory:
         integrand: Callable[[Array, PyTree], Array] | None = None,
         **options: int,
     ) -> Any:
-        """The integral of `integrand(s, y(s))` over s from `start` to `end`: `History.integral`.
+        """The integral of `integrand(s, y(s))` over s from `start` to `end`: a distributed delay.
 
         Args:
             start: begin of the window, at most `end`, in the unit of t.
             end: end of the window, at most t.
             integrand: function of a time and the state there, to an array; None: the state.
-            options: `nodes` and `panels`, as in `History.integral`.
+            options: `nodes`, number of quadrature nodes in each panel (8), and `panels`, one more
+                than the number of breaking points at which the window may be divided (3).
 
         Returns:
             The integral, of the shape that `integrand` returns; without it a state.
@@ -239,7 +243,11 @@ class StructuredDenseOutput(eqx.Module):
         return self.form.tree(self.curve.evaluate(times, left))
 
     def derivative(self, times: Array, left: bool) -> PyTree:
-        """The derivatives dy/dt of the dense output, as `evaluate`."""
+        """The derivatives dy/dt at any times between t0 and t1, in the unit of t0.
+
+        Each leaf has the axes of the batch and of the times in front. `left` chooses the
+        derivative before a jump.
+        """
         return self.form.tree(self.curve.derivative(times, left))
 
 
@@ -263,7 +271,7 @@ class VectorIndicator(_Wrapped):
     """The user's guards, or the indicator of a reset, as a function of a vector."""
 
     def __call__(self, t: Any, y: Array, history: Any, args: PyTree) -> Any:
-        """What the user's function returns."""
+        """The indicators of the guards, shape (m,), or of the reset, shape ()."""
         return self.function(t, self.form.tree(y), StructuredHistory(history, self.form), args)
 
 
@@ -271,7 +279,7 @@ class VectorCondition(_Wrapped):
     """A condition of `diffrax.Event` as a function of a vector."""
 
     def __call__(self, t: Any, y: Array, args: PyTree, *, history: Any) -> Any:
-        """What the user's condition returns."""
+        """The number that is zero at the event, shape ()."""
         past = StructuredHistory(history, self.form)
         return self.function(t, self.form.tree(y), args, history=past)
 
@@ -304,7 +312,7 @@ class SavedFunction(_Wrapped):
     """The `fn` of a `SaveAt` as a function of a vector."""
 
     def __call__(self, t: Any, y: Array, args: PyTree) -> Any:
-        """What the user's function returns."""
+        """The values to save at time t: any pytree of arrays."""
         return self.function(t, self.form.tree(y), args)
 
 
@@ -312,5 +320,5 @@ class VectorNorm(_Wrapped):
     """The norm of a step-size controller as a function of a vector."""
 
     def __call__(self, y: Array) -> Any:
-        """The norm of the state that the vector holds."""
+        """The norm, shape (), of the state that the vector holds."""
         return self.function(self.form.tree(y))

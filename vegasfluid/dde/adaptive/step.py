@@ -52,10 +52,11 @@ class Trial(NamedTuple):
         error: estimate of the error of the state and of the dense output, shape (n, batch).
         piece: its dense output.
         end: the right-hand side at its end.
-        frees: dy/dt that bounded components would have without bounds, at each stage from start to
-            its end; shape (stages, bounds, batch).
+        frees: dy/dt that bounded components would have without bounds, at each stage from the start
+            of the step to its end; shape (stages, bounds, batch).
         fault: the first fault of a stage, an `Outcome`; shape (batch,).
-        overshoot: how far beyond its active interval a stage read, at most; shape (batch,).
+        overshoot: largest time by which a stage read beyond its active interval; negative if none
+            did; shape (batch,).
         converged: whether the iterations over the stages converged, shape (batch,).
     """
 
@@ -109,7 +110,8 @@ class EarlyStages(NamedTuple):
         frees: dy/dt that bounded components would have without bounds, at each stage.
         fault: the first fault, an `Outcome`; shape (batch,).
         overlaps: whether any stage read a time within the step, shape (batch,).
-        overshoot: how far beyond its active interval any stage read, shape (batch,).
+        overshoot: largest time by which any stage read beyond its active interval; negative if none
+            did; shape (batch,).
     """
 
     slopes: list[Float[Array, "n batch"]]
@@ -186,7 +188,8 @@ def evaluate_stages(
         start: state and slope at its start.
         step: its length, shape (batch,).
         current: dense output of this step, from the last iteration, for reads within the step.
-        perturbations: those of each stage's reads, for the reverse pass; None: no reverse pass.
+        perturbations: zeros added to each stage's reads, for the reverse pass; None: no reverse
+            pass.
 
     Returns:
         The step, whether a stage read a time within it, and the rows of the history that were read.
@@ -231,7 +234,9 @@ def completed_step(
     ends: tuple[Float[Array, "n batch"], Float[Array, "n batch"]],
     end: Evaluation,
 ) -> Trial:
-    """State, error estimate and dense output of a step whose slopes are known; without faults.
+    """State, error estimate and dense output of a step whose slopes are known.
+
+    `fault` is SUCCESS, `overshoot` minus infinity and `converged` true; the caller replaces them.
 
     Args:
         problem: the batch.
@@ -239,7 +244,7 @@ def completed_step(
         y: state at its start, shape (n, batch).
         step: its length, shape (batch,).
         slopes: dy/dt at each stage, shape (n, batch) each.
-        frees: those that bounded components would have without bounds; shape (bounds, batch) each.
+        frees: dy/dt of bounded components without bounds, at each stage; (bounds, batch) each.
         ends: state at the end before and after the projection, shape (n, batch) each.
         end: the right-hand side at the end.
     """
@@ -299,8 +304,8 @@ def _early_stages(
         perturbations: those of each stage's reads, for the reverse pass.
 
     Returns:
-        Their slopes and faults; the rows read by the last of them, shape (sites, batch); the rows
-        read by each.
+        The results of these stages; the rows read by the last of them, shape (sites, batch); the
+        rows read by each, shape (stages, sites, batch), without the first stage.
     """
     method, y = problem.equation.method, start.y
     count = len(method.stages)

@@ -40,9 +40,10 @@ class StepResult(NamedTuple):
         keep: whether the step is accepted, shape (batch,).
         node: the state at its end; undefined unless accepted.
         passed: time from the step's start to its end, shape (batch,).
-        again: length of the next attempt where an event makes it shorter, else 0; (batch,).
+        again: length of the next attempt where the step is rejected because of a possible event,
+            else 0; shape (batch,).
         event: whether the step ends at an event, shape (batch,).
-        landed: that event.
+        landed: the event at which the step ends; undefined where `event` is false.
         breaks: all breaks so far.
     """
 
@@ -123,7 +124,7 @@ def _missed_crossing(
     crossings: Crossings,
     step: Array,
 ) -> Float[Array, " batch"]:
-    """Time after a step's start at which an indicator is negative that is not negative at its end.
+    """Time after a step's start at which an indicator is negative, although it is not at its end.
 
     An even number of crossings within a step would be missed otherwise. Indicators are checked at
     the middle of the step, and bounded components at their turning points. A component at a bound

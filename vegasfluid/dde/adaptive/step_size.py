@@ -104,6 +104,9 @@ class StepSizeControl(NamedTuple):
     ) -> StepDecision:
         """Whether each attempted step is accepted, and the length of the next attempt.
 
+        Constant steps are always accepted. Steps that are not finite, did not converge or read in
+        the future (LAG_NEGATIVE) count as having an infinite error.
+
         Args:
             clock: time at the step's start.
             y: state there, shape (n, batch).

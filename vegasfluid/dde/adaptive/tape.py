@@ -27,7 +27,7 @@ class Entry(NamedTuple):
         rows: rows at which its history searches started, shape (sites, batch).
         event: whether it ended at an event, shape (batch,).
         passed: time from its start to its end or event, shape (batch,).
-        landed: that event.
+        landed: the event at which it ended; undefined where `event` is false.
     """
 
     step: Float[Array, " batch"]

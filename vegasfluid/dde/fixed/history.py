@@ -40,10 +40,10 @@ Ring = Float[Array, "rows two_n"]
 
 
 def ring_rows(longest_lag: float, step: float) -> int:
-    """Number of rows of a history ring: a power of two, at least `longest_lag` / `step` + 3.
+    """Number of rows of a history ring: the power of two from `longest_lag` / `step` + 3 up.
 
-    One row is one grid point; `longest_lag` and the distance `step` of grid points have one
-    unit.
+    Each row is for one grid point. `longest_lag` and `step`, the distance of grid points, are
+    times in the same unit.
 
     >>> ring_rows(2.0, 0.5)
     8
@@ -57,9 +57,9 @@ class Grid:
     """Equidistant times, computed from their numbers so that rounding errors do not accumulate.
 
     Args:
-        start: time of grid point 0.
+        start: time of grid point 0, in any unit; the other times have the same unit.
         step: time between two grid points.
-        longest_lag: longest lag that the history covers.
+        longest_lag: longest lag that the history covers, as a time.
         time_tolerance: rounding error of a time, in steps; a lag may exceed its bound by it.
         rows: number of rows of the ring, a power of two; 0: as many as `longest_lag` needs.
         mask: number of rows in use less one, a power of two less one; it may be traced, so that one
@@ -82,7 +82,7 @@ class Grid:
             object.__setattr__(self, "rows", ring_rows(float(self.longest_lag), float(self.step)))
 
     def row(self, number: Int32[Array, "*points"]) -> Int32[Array, "*points"]:
-        """Rows of the ring with the grid points of these numbers; same shape."""
+        """Rows of the ring in which the grid points of these numbers are; shape of `number`."""
         return number & jnp.asarray(self.rows - 1 if self.mask is None else self.mask, jnp.int32)
 
     def time(self, number: Int32[Array, ""], ahead: Real, dtype: jnp.dtype) -> Float[Array, ""]:
@@ -123,8 +123,8 @@ def coarser_ring(ring: Ring, grid: Grid, last: Int32[Array, ""], factor: int, ro
     Args:
         ring: states and slopes at the finer grid's points up to `last`.
         grid: the finer grid.
-        last: number, on the finer grid, of a point of both grids.
-        factor: finer steps in one coarser step.
+        last: number, on the finer grid, of the newest point of both grids: a multiple of `factor`.
+        factor: number of finer steps in one coarser step.
         rows: number of rows of the coarser ring, a power of two; older points are left out.
 
     >>> grid = Grid(start=0.0, step=1.0, longest_lag=5.0, time_tolerance=0.0)
@@ -214,12 +214,12 @@ class FixedStepHistory:
     Args:
         ring: states and slopes at the grid points up to `last`, shape (rows, 2 n).
         last: number of the last known grid point.
-        ahead: steps from there to the time at which the right-hand side is evaluated.
+        ahead: steps from `last` to the time at which the right-hand side is evaluated, 0 to 1.
         grid: times of the grid points.
-        initial_history: state before `grid.start`, a function of shape () to shape (n,).
+        initial_history: state before `grid.start`, a function of a time to shape (n,).
         arriving: whether the right-hand side is evaluated at the end of a step and not at the
-            start of the next. Then `initial_history` gives the value at `grid.start` itself,
-            where the solution may jump or have a kink.
+            start of the next. Then a read at `grid.start` itself, where y may jump or have a
+            kink, returns the value of `initial_history`; else that of the solution.
 
     >>> grid = Grid(start=0.0, step=1.0, longest_lag=3.0, time_tolerance=0.0)
     >>> ring = record(jnp.zeros((grid.rows, 2)), jnp.int32(0), jnp.zeros(1), jnp.ones(1))
@@ -255,12 +255,12 @@ class FixedStepHistory:
     ) -> Array:
         """The state y at past times: interpolated; before the start, `initial_history`.
 
-        A time after the last known grid point, or further back than the longest lag, is clipped to
-        these and sets `too_short` or `too_long`.
+        A time after the last known grid point is replaced by the time of that point, and sets
+        `too_short`. A lag longer than `grid.longest_lag` is replaced by it, and sets `too_long`.
 
         Args:
             s: one time, or an array of times of any shape, in the unit of t.
-            components: for each time, the number of the one component to return; None: all.
+            components: for each time, the index of the one component to return; None: all.
 
         Returns:
             The state, shape (n,); for an array of times, shape (..., n); for single components, the
@@ -279,11 +279,12 @@ class FixedStepHistory:
     ) -> Array:
         """The slope dy/dt at past times; 0 before the start, whatever `initial_history` is.
 
-        It is of order 3 in the step, while the state is of order 4.
+        Its order in the step is 3, that of the state 4. Times out of range are treated as in
+        `history(s)`: clipped, and recorded in `too_short` or `too_long`.
 
         Args:
             s: one time, or an array of times of any shape, in the unit of t.
-            components: for each time, the number of the one component to return; None: all.
+            components: for each time, the index of the one component to return; None: all.
 
         Returns:
             dy/dt, shape (n,); for an array of times, shape (..., n); for single components, the

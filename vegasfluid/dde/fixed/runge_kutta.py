@@ -50,20 +50,31 @@ class Problem(NamedTuple):
     """The equation, its grid and its options: everything that is constant over the steps."""
 
     rhs: RightHandSide
+    """dy/dt as a function of (t, y, history, args)."""
     args: PyTree
+    """Passed to `rhs`."""
     project: Project
+    """Applied to the state at the end of each step."""
     initial_history: InitialHistory
+    """The components of y that the history keeps, at times before the start."""
     grid: Grid
+    """Times of the steps."""
     history_components: int | None = None
     """Number of leading components of y that the history keeps; None: all."""
     save: Save = lambda t, y: y
-    """The values that are saved."""
+    """Maps (t, y) to the values that are saved."""
 
 
 class _State(NamedTuple):
-    """The solve at grid point `number`; `ring` has the points before it.
+    """The solve at one grid point.
 
-    `before` is the state at the previous point, for save times between the two; None without any.
+    Args:
+        number: number of the grid point.
+        y: state there, shape (n,).
+        slope: dy/dt there, shape (n,).
+        ring: states and slopes at earlier grid points.
+        fault: the first fault so far.
+        before: state at the previous grid point; None if each save time is a grid point.
     """
 
     number: Int32[Array, ""]
@@ -86,8 +97,8 @@ def integrate(
 
     Returns:
         The saved values `problem.save(t, y)` at the schedule's times, shape (m, k), and the first
-        fault: an `Outcome` and the number of the grid point where it occurred, in the first
-        stretch's steps.
+        fault: an `Outcome` and the number of the grid point where it was detected, counted in
+        steps of the first stretch. The solve goes on after a fault.
 
     >>> import numpy as np
     >>> from vegasfluid.dde.fixed.schedule import on_the_grid
@@ -161,9 +172,10 @@ def _integrate_stretch(
     def to_reading(
         state: _State, reading: tuple[Int32[Array, ""], Float[Array, ""], Bool[Array, ""] | bool]
     ) -> tuple[_State, Float[Array, " k"]]:
-        """Step to the next save time, which lies in the last step at a fraction of it.
+        """Step to the next save time: `count` steps, of which the last contains it.
 
-        Returns the solver's state after these steps and the saved values, shape (k,).
+        `reading` is `count`, the fraction of the last step at which it lies, and whether the steps
+        have a length. Returns the state after these steps and the saved values, shape (k,).
         """
         count, part, moves = reading
 
@@ -211,7 +223,7 @@ def _on_coarser_grid(problem: Problem, state: _State, factor: int, then: Stretch
 
 
 def _initial_state(problem: Problem, y0: Float[Array, " n"]) -> _State:
-    """The solver's state at grid point 0, the start, with a slope of 0 in its history, too.
+    """The solver's state at grid point 0, the start; the slope is 0, to be evaluated later.
 
     Each part has been computed from y0 once, so that under `shard_map` all have the types that they
     have after a step.
@@ -285,12 +297,12 @@ class _Stage(NamedTuple):
 
 
 class _Tableau(NamedTuple):
-    """The stages of a step but the first, which is the last one of the step before.
+    """The stages of a step from the second on, and the first stage of the next step.
 
     Args:
         ahead: time of the stage, in steps from the step's start.
-        weight: weight of its slope in the sum, in sixths.
-        reach: steps along its slope to the next stage's point.
+        weight: six times the weight of its slope in the step.
+        reach: how far the next stage's point lies along this stage's slope, in steps.
         ends: whether the next point is the end of the step.
         next_step: whether the stage is the first one of the next step.
     """

@@ -26,14 +26,15 @@ ROUNDING = 16
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a solve with steps of one length, and its save times.
+    """A part of a solve with steps of one length, and its m save times after its start.
 
     Args:
         grid: grid of the steps.
-        counts: number of steps from each save time to the next; shape (m,).
+        counts: number of steps to each save time from the one before it; for the first, from the
+            start of the stretch. The last step contains the save time. Shape (m,).
         parts: position of each save time in the last of these steps, 0 (start) to 1; shape (m,).
-        even: steps between any two save times, if all are ends of steps; None: they lie anywhere.
-            Reverse mode needs it.
+        even: number of steps between consecutive save times, if each is the end of a step. None:
+            save times lie anywhere; JAX's reverse mode is then not possible.
     """
 
     grid: Grid
@@ -77,13 +78,14 @@ def on_the_grid(
             this.
         longest_lag: longest lag that the history covers.
         dtype: dtype of the states.
-        longer_steps: (time after the start, factor) from which steps are longer by that factor.
+        longer_steps: (time after the start, factor): steps are longer by the factor, a whole
+            number, from the first save time at or after that time. None: never.
 
     Returns:
         The save times with one stretch of equal steps, or two with `longer_steps`.
 
     Raises:
-        InvalidInput: for a step that is too short.
+        InvalidInput: for a step below the rounding error of times, or for 2**31 steps.
     """
     after, factor = _switch_interval(times, longer_steps)
     gap = float(times[-1] - times[0]) / (times.size - 1)
@@ -113,15 +115,16 @@ def anywhere(
         step: length of the steps.
         longest_lag: longest lag that the history covers.
         dtype: dtype of the states.
-        longer_steps: (time after the start, factor) from which steps are longer by that factor.
-        rows: rows of the ring, if more than needed: shorter steps and longer lags then use the
-            same program.
+        longer_steps: (time after the start, factor): steps are longer by the factor, a whole
+            number, from the first multiple of the longer step at or after it. None: never.
+        rows: least number of rows of the history ring, a power of two, so that shorter steps and
+            longer lags use the same program. None: as many as the lag needs.
 
     Returns:
         The save times with one stretch of equal steps, or two with `longer_steps`.
 
     Raises:
-        InvalidInput: for a step that is too short.
+        InvalidInput: for a step below the rounding error of times, or for 2**31 steps.
     """
     grid = _grid(times, step, longest_lag, dtype, rows)
     places = (times[1:] - times[0]) / step
@@ -145,7 +148,7 @@ def anywhere(
 
 
 def _even(grid: Grid, readings: int, steps: int) -> Stretch:
-    """Part of the schedule of a solve: the state is saved `readings` times, every `steps` steps."""
+    """A stretch of equal steps, with `readings` save times: the ends of every `steps` steps."""
     return Stretch(grid, np.full(readings, steps, np.int32), np.ones(readings), steps)
 
 
@@ -169,8 +172,8 @@ def _stretch_with_readings(
 def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) -> tuple[int, int]:
     """Number of the first interval of `times` with longer steps, and the factor of their lengths.
 
-    `longer_steps` is (time after the start, factor); without it the number is that of all
-    intervals, and the factor is 1.
+    `longer_steps` is (time after the start, factor). Without it, or if that time is after the last
+    save time, the result is the number of all intervals; without it the factor is 1.
     """
     if longer_steps is None or longer_steps[1] == 1:
         return times.size - 1, 1

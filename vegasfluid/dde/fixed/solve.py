@@ -51,15 +51,15 @@ def solve_fixed(
         dt0: longest step; each interval of `ts` is divided into equal steps no longer than this. It
             must not exceed the shortest lag, and should divide constant lags.
         longest_lag: bound on the lags; the history needs memory for `longest_lag / dt0` points.
-        project: maps the states before and after a step to the state at its end.
-        initial_history: y at one time s < t0, shape () to shape (n,); None: y0. If it differs from
-            y0 at t0, order 4 requires t0 plus each lag on the grid.
+        project: maps the states before and after a step to the state at its end; None: no change.
+        initial_history: y (its `history_components`) at one time s < t0; None: y0. If not y0 at
+            t0, order 4 requires t0 plus each lag on the grid.
         history_components: number of leading components of y in both histories; None: all.
         save: maps (t, y) to the saved values, shape (k,); None: y.
-        longer_steps: (time after t0, factor) from which steps are longer by that factor.
+        longer_steps: (time after t0, factor): later steps are longer by this whole factor; or None.
 
     Returns:
-        Save times `ts` (m,), saved values `ys` (m, k) and `outcome`; a lag out of bounds fails.
+        Save times `ts` (m,), values `ys` (m, k), its `result` and the `time` of a fault.
 
     Raises:
         InvalidInput: for an argument out of range.
@@ -97,7 +97,7 @@ def solve_along(
     lanes: bool = True,
     warn: bool = False,
 ) -> Solution:
-    """Solve a delay equation with the steps of a schedule, whose numbers may be traced.
+    """Solve a delay equation with the steps and save times of a schedule, which may be traced.
 
     All times have one unit, which the caller chooses.
 
@@ -106,15 +106,19 @@ def solve_along(
         rhs: dy/dt, shape (n,), as a function of (t, y, history, args).
         y0: state at the start, shape (n,).
         args: passed to `rhs`; any pytree.
-        project: maps the states before and after a step to the state at its end.
-        initial_history: y before the start, shape () to shape (n,); None: y0.
+        project: maps the states before and after a step to the state at its end; None: no change.
+        initial_history: y (its `history_components`) at one time before the start; None: y0.
         history_components: number of leading components of y in the histories; None: all.
         save: maps (t, y) to the saved values, shape (k,); None: y.
         lanes: whether to run the solve as a lane kernel (`vegasfluid.lanes`); else XLA compiles it.
         warn: whether to warn where `lanes` is set but XLA has to compile it.
 
     Returns:
-        Save times `ts` (m,), saved values `ys` (m, k), `outcome` and the time of the first fault.
+        Save times `ts` (m,), saved values `ys` (m, k), the first fault as `result` (an `Outcome`)
+        and its `time`. A fault raises no error; `dde.check` does.
+
+    Raises:
+        InvalidInput: for a function that returns another shape than it must.
     """
     components, grid = _checked_components(history_components, y0), steps.first.grid
     before_start = initial_history or (lambda s: y0[:components])
@@ -132,7 +136,7 @@ def solve_along(
 
 
 def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
-    """Time of a fault, shape (), from its grid point; nan for a solve that succeeded."""
+    """Time of a fault's grid point, shape (), in the unit of the grid; nan without a fault."""
     fine = fault.code == jnp.int32(Outcome.SUCCESS)
     return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
 
