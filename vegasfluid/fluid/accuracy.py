@@ -98,7 +98,7 @@ def refined(
         limits on halvings and steps ended the search.
 
     Raises:
-        SolveFailed: if two consecutive runs fail, or if one of the last two failed.
+        SolveFailed: if two consecutive runs fail, or either of the last two runs.
     """
     coarse = fine = attempt(run, grid)
     before = Error(0.0, 0.0, 0.0)

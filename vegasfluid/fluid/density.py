@@ -356,8 +356,8 @@ class Density:
             loss_events: loss events of a flow, 1/s.
 
         Returns:
-            The derivative of each field, in its unit per second; of the mean window and the
-            fraction in slow start, too, which `derivative` replaces.
+            The derivative of each field, in its unit per second. (`derivative` does not use those
+            of `cwnd` and `slow_start`.)
         """
         mean = state.shared._replace(cwnd=self.cwnd(state, senders.rtt))
         signals = self.signals(mean, senders, options)._replace(loss_rate=loss_events)

@@ -32,7 +32,7 @@ KERNELS: dict[Any, DirectKernel | None] = {}
 """Loaded programs by function, structure, shapes and types of the arguments and optimisation level;
 None where a program cannot be translated."""
 LOCK = threading.Lock()
-"""Held while a program is looked up or compiled, so that each is compiled once."""
+"""Locked while a program is looked up or compiled, so that each is compiled once."""
 
 
 def computed_directly(function: Callable[..., Any], *arguments: Any) -> list[np.ndarray] | None:

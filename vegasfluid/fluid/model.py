@@ -260,7 +260,7 @@ def integrated(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
 def outputs_of(model: FluidModel, steps: Schedule) -> tuple[Any, ...]:
     """Arrays of the solution of a model represented by means, with the given steps.
 
-    They are sample times (s), saved vectors, result, end of integration, t0 and t1 (s).
+    They are the fields `ts`, `ys`, `result`, `time`, `t0` and `t1` of `dde.Solution`.
     """
     solution = solution_of(model, steps, whole=False, lanes=False)
     end = solution.t0, solution.t1

@@ -128,7 +128,7 @@ class Sending(NamedTuple):
 
     @property
     def mean_rate(self) -> PerGroup:
-        """Mean rate of a flow over time, with the times in which it does not send, packets/s."""
+        """Mean rate of a flow over time, times in which it does not send included, packets/s."""
         return self.started * self.active * self.rate
 
 

@@ -133,8 +133,7 @@ def build_parameters(
 
     Args:
         network: laws, links and delays may contain traced values.
-        base_rtt: base RTT with which the senders of a class start, s, by class name; other classes
-            measure it.
+        base_rtt: base RTT with which senders start, s, by class name; other classes measure it.
         delay_bounds: shortest and longest delay, s; required where delays are traced. None: those
             of the network.
 

@@ -111,7 +111,7 @@ def own_rtt_offset(
 ) -> PerGroup:
     """Mean queueing delay minus the smallest one, s, of flows that have a queue of their own.
 
-    The queue varies with the flow's own window only. That has a standard deviation of
+    The queue varies with the flow's own window only. The standard deviation of the window is
     `WINDOW_SPREAD` times its mean, less where losses are rarer than with additive increase. The
     smallest delay is `MINIMUM_DEVIATIONS` standard deviations below the mean, and at least that of
     an empty queue.

@@ -68,7 +68,7 @@ class FluidStructure(NamedTuple):
 
     @property
     def link_count(self) -> int:
-        """Number of links; twice that of the network where queues wait in both directions."""
+        """Number of links; twice the network's number where packets wait in both directions."""
         return max(self.queue_links) + 1
 
     @property

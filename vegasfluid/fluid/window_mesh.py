@@ -99,7 +99,7 @@ class WindowMesh(NamedTuple):
         """Loss events, fraction of the flows per second, by the cell of the window after the loss.
 
         The flows are then in recovery; shape (groups, recovery_cells). The window after a loss is
-        at least `SMALLEST_SSTHRESH`, unless that before is smaller, and never larger than before.
+        at least `SMALLEST_SSTHRESH`, but never larger than the window before it.
 
         Args:
             masses: loss events in each cell, fraction of the flows per second; (groups, cells).
