@@ -35,7 +35,7 @@ Verdict = Literal["inside", "undecided", "outside"]
 CONFIDENCE = 0.95
 """Level of the confidence interval of the difference of the means."""
 TOLERANCE = 0.1
-"""Difference, relative to our mean, that is inside every interval (chosen)."""
+"""Difference from our mean, as a fraction of it, that is inside every interval (chosen)."""
 WIDEST = 0.3
 """Half width, relative to our mean, above which an interval decides nothing (chosen)."""
 SMALLEST_QUEUE = 1.0
@@ -50,10 +50,11 @@ class Comparison:
 
     Args:
         packets: mean over our packet runs.
-        low: lower end of the interval around it.
-        high: upper end of the interval.
+        low: lower end of the interval around it, at least 0.
+        high: upper end of the interval; infinite if we or the reference have a single run.
         reference: mean over the runs of the reference.
-        verdict: whether the reference is inside the interval.
+        verdict: whether the reference is inside the interval; undecided if it is, but the interval
+            is too wide.
     """
 
     packets: float
@@ -72,6 +73,10 @@ def compare(
         packets: the quantity in each of our runs.
         reference: the quantity in each run of the reference.
         smallest: difference that is inside every interval, in the unit of the quantity.
+
+    Returns:
+        The comparison, as the module describes it. If one mean is infinite or NaN, the interval is
+        our mean alone. With a single run of either, the verdict is "undecided".
 
     >>> compare([9.9, 10.0, 10.1], [10.7, 10.8, 10.9]).verdict
     'inside'
@@ -93,7 +98,7 @@ def compare(
 def _half_width(first: np.ndarray, second: np.ndarray) -> float:
     """Half of Welch's 95 % confidence interval of the difference of two means, in their unit.
 
-    Infinite if one has a single value.
+    It is infinite if `first` or `second` has a single value.
     """
     if min(first.size, second.size) < 2:
         return math.inf

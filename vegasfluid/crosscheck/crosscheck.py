@@ -36,7 +36,8 @@ SMALLEST = {
     "queue": SMALLEST_QUEUE,
     "drop_share": SMALLEST_DROP_SHARE,
 }
-"""Quantities that are compared, by field of `Averages`, with the difference that never counts."""
+"""Difference that is inside every interval, for each compared quantity, a field of `Averages`: for
+`queue` in packets."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class ReferenceRuns:
 
     Args:
         reference: the reference.
-        exported: what it ran.
+        exported: the exported model that it ran.
         runs: averages of each run.
     """
 
@@ -95,7 +96,7 @@ class Crosscheck:
         return compare(ours, theirs, SMALLEST[quantity])
 
     def class_comparisons(self, name: str) -> dict[str, Comparison]:
-        """Comparisons of class `name`: `goodput` (packets/s) and, beside others, `ratio`."""
+        """Comparisons of class `name`: `goodput` (packets/s), and `ratio` if it is not alone."""
         index = list(self.network.flows).index(name)
         quantities = ("goodput", "ratio") if len(self.network.flows) > 1 else ("goodput",)
         return {quantity: self.compare(quantity, index) for quantity in quantities}
@@ -106,9 +107,9 @@ class Crosscheck:
         return {quantity: self.compare(quantity, index) for quantity in ("queue", "drop_share")}
 
     def misses(self, name: str) -> dict[str, Comparison]:
-        """Comparisons that are not inside, of class `name` and the links of its path.
+        """Comparisons of class `name` and its path's links whose verdict is not "inside".
 
-        By a phrase that names the quantity, such as `queue of bottleneck`.
+        The keys name the quantity, such as `goodput` or `queue of bottleneck`.
         """
         words = {"drop_share": "drop share"}
         found = dict(self.class_comparisons(name))
@@ -127,7 +128,13 @@ class Crosscheck:
         return worst([self.verdict(name) for name in self.network.flows])
 
     def as_json(self) -> dict[str, Any]:
-        """Comparisons and verdicts as in the JSON output of `vegasfluid crosscheck`."""
+        """Comparisons and verdicts as in the JSON output of `vegasfluid crosscheck`.
+
+        Returns:
+            `title` of the reference; the worst `verdict`; `classes` by name (`verdict`,
+            `goodput_mbps`, `ratio` if there are several); `links` by name (`queue_packets`,
+            `drop_share`); and `vegas` and `notes` of the exported model.
+        """
         scale = 1 / mbps(1.0, self.network.packet_bytes)
         classes = {}
         for index, name in enumerate(self.network.flows):
@@ -159,7 +166,13 @@ class Crosscheck:
 
 
 def as_json(compared: Comparison, fluid: float, scale: float = 1.0) -> dict[str, Any]:
-    """One comparison as JSON, with the fluid model's value; numbers are multiplied by `scale`."""
+    """One comparison as JSON: `fluid`, `packets`, `interval`, `reference` and `verdict`.
+
+    Args:
+        compared: the comparison.
+        fluid: the fluid model's value, in its unit.
+        scale: factor on all numbers, to change the unit.
+    """
     return {
         "fluid": scale * fluid,
         "packets": scale * compared.packets,
@@ -200,7 +213,7 @@ def reference_runs(
     Args:
         model: the model.
         reference: the reference.
-        seeds: seeds of the runs.
+        seeds: seeds of the runs, at least one.
         points: operating points of the Vegas classes whose dialect is not the reference's, as for
             `vegasfluid.export.export_model`.
 

@@ -32,7 +32,7 @@ class ProgramFailed(ComputationFailed):
 
 @contextlib.contextmanager
 def scenario_folder(files: Mapping[str, str]) -> Iterator[Path]:
-    """Context with a temporary folder that holds these texts by file name."""
+    """Context with a temporary folder that holds these texts by file name, removed at its end."""
     temporary = tempfile.TemporaryDirectory(prefix="vegasfluid-", ignore_cleanup_errors=True)
     with temporary as name, at_interruption(temporary.cleanup):
         folder = Path(name)
@@ -49,7 +49,7 @@ def run_program(
 ) -> str:
     """Run a program in a folder and return its standard output.
 
-    A signal that ends the command kills the program and all that it has started.
+    A signal that ends this process kills the program and all that it has started.
 
     Args:
         command: program and arguments.
@@ -57,7 +57,8 @@ def run_program(
         environment: its environment variables; None: those of this process.
 
     Raises:
-        ProgramFailed: if it fails; with the last line that it wrote to standard error.
+        ProgramFailed: if its exit status is not 0; with the last line that it wrote to standard
+            error, or without any, to standard output.
     """
     process = subprocess.Popen(
         [str(word) for word in command],

@@ -40,7 +40,7 @@ def time_words(law: ControlledDelay) -> str:
 
 
 def codel_in_tc(law: CoDel, buffer: float) -> str:
-    """CoDel as words of tc, for a buffer in packets.
+    """CoDel as words of tc, for a buffer in packets, which is rounded down.
 
     >>> codel_in_tc(CoDel(ecn=True), 300)
     'codel limit 300 target 5000us interval 100000us ecn'

@@ -28,7 +28,7 @@ def shift_of(name: str, law: Dctcp, system: str) -> int:
     """Exponent k of the gain g = 2^-k of class `name`, from 0 to 10.
 
     Raises:
-        InvalidInput: for a gain that is no such power; names the class and `system`.
+        InvalidInput: for a gain that is no such power; the message names the class and `system`.
     """
     shift = -round(math.log2(law.gain))
     if law.gain != 2.0**-shift or shift > LARGEST_SHIFT:
@@ -38,7 +38,11 @@ def shift_of(name: str, law: Dctcp, system: str) -> int:
 
 
 def linux_lines(name: str, law: Dctcp) -> list[str]:
-    """Shell commands that set the kernel's parameters of DCTCP to those of class `name`."""
+    """Shell commands that set the Linux kernel's parameters of DCTCP to those of class `name`.
+
+    Raises:
+        InvalidInput: for a gain that is not a power of two from 1/1024 to 1.
+    """
     folder = "/sys/module/tcp_dctcp/parameters"
     return [
         *comment(BOTH_ENDS),
@@ -48,7 +52,11 @@ def linux_lines(name: str, law: Dctcp) -> list[str]:
 
 
 def freebsd_lines(name: str, law: Dctcp) -> list[str]:
-    """Shell commands that set FreeBSD's parameters of DCTCP to those of class `name`."""
+    """Shell commands that set FreeBSD's parameters of DCTCP to those of class `name`.
+
+    Raises:
+        InvalidInput: for a gain that is not a power of two from 1/1024 to 1.
+    """
     variables = "net.inet.tcp.cc.dctcp"
     return [
         *comment(BOTH_ENDS),

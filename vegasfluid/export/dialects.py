@@ -63,7 +63,7 @@ def vegas_parameters(
         For each Vegas class, the parameters in the system's units (packets) and their origin.
 
     Raises:
-        InvalidInput: for a missing operating point, or a system that cannot reach the window.
+        InvalidInput: for a missing operating point, or if the system cannot reach the window there.
     """
     return {
         name: class_parameters(system, name, flows.law, points.get(name))
@@ -81,7 +81,10 @@ def class_parameters(
         system: name and Vegas dialect of the target system.
         name: name of the class, for error messages.
         law: Vegas of the class.
-        point: operating point; needed if the system has another dialect than `law`.
+        point: operating point; needed only if the system has another dialect than `law`.
+
+    Raises:
+        InvalidInput: if `point` is needed but None, or the system cannot reach the window there.
     """
     given = f"alpha {law.alpha:g}, beta {law.beta:g}, gamma {law.gamma:g}"
     if law.dialect == system.name:

@@ -54,7 +54,13 @@ class Exported:
 def header_comments(
     model: Model, notes: tuple[str, ...], vegas: Mapping[str, VegasParameters]
 ) -> list[str]:
-    """Comment lines (`# ...`): title and source of the model, Vegas parameters, notes."""
+    """Comment lines (`# ...`): the model's title and source, if any, Vegas parameters, and notes.
+
+    Args:
+        model: the model.
+        notes: differences between the system and the model, one sentence each.
+        vegas: alpha, beta and gamma (packets) of each Vegas class, by its name.
+    """
     lines = comment(f"Model: {model.title}") if model.title else []
     lines += comment(f"Source: {model.source}") if model.source else []
     for name, parameters in vegas.items():

@@ -31,7 +31,12 @@ HASH_NOTE = (
 
 
 def quantum_bytes(packets: float, packet_bytes: int, header: int = ETHERNET) -> int:
-    """A quantum in bytes, with a header of each packet.
+    """A quantum in whole bytes, at least one.
+
+    Args:
+        packets: the quantum, packets.
+        packet_bytes: size of a data packet, bytes.
+        header: bytes that the system counts in addition to each packet.
 
     >>> quantum_bytes(1, 1500)
     1514

@@ -29,7 +29,7 @@ class Format:
     """An export format.
 
     Args:
-        export: the function that exports a model, given operating points and a seed.
+        export: function that exports a model; its other arguments are operating points and a seed.
         system: the system's dialect of Vegas; None if hosts are not exported.
     """
 
@@ -86,14 +86,15 @@ def export_model(
         name: one of `FORMATS`.
         points: operating points of the classes that `needs_points` returns; see
             `vegasfluid.tuning.operating_points`.
-        seed: seed of the random numbers of a scenario.
+        seed: seed of a scenario's random numbers, from 0 to 2^32 - 1; only `netns`, `ns2` and `ns3`
+            use it.
 
     Returns:
         Texts of the files, the Vegas parameters in them (packets), and notes on differences.
 
     Raises:
-        InvalidInput: for an unknown format, a missing operating point, or a part of the model that
-            the system does not support.
+        InvalidInput: for an unknown format, another seed, a missing operating point, or a part of
+            the model that the system does not support.
 
     >>> from vegasfluid import modelfile
     >>> model = modelfile.load("models/weigle_feng_network2.toml")

@@ -54,7 +54,7 @@ CONTROLS = {
     "dctcp": ("dctcp", "cc_dctcp"),
     "vegas": ("vegas", "cc_vegas"),
 }
-"""FreeBSD's name of each congestion control, and its module."""
+"""FreeBSD's name of each congestion control, and its module; empty where it is built in."""
 ONE = 2**16
 """A weight or a probability of 1 in dummynet."""
 LONGEST_DELAY = 10_000
@@ -100,7 +100,7 @@ def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
 
     Args:
         model: the model.
-        points: operating points of the Vegas classes, by class.
+        points: operating points of the Vegas classes, by class; each class needs one.
         seed: not used, as nothing is random.
 
     Returns:
@@ -243,7 +243,7 @@ def as_decimal(value: float) -> str:
 def sysctl_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
     """Lines for sysctl.conf that set alpha and beta of Vegas (packets).
 
-    `vegas` has classes with the same parameters.
+    `vegas` has at least one class; all its classes have the same parameters.
     """
     values = next(iter(vegas.values())).values
     return [

@@ -21,7 +21,7 @@ class Substitute(NamedTuple):
     Args:
         value: the value, in internal units.
         note: what differs from a host with another value, a sentence with `{}` for the class.
-        replaces: the values that it stands for; None: all others.
+        replaces: values of a host that it replaces; None: all other values.
     """
 
     value: Any
@@ -29,14 +29,16 @@ class Substitute(NamedTuple):
     replaces: tuple[Any, ...] | None = None
 
     def stands_for(self, wanted: Any) -> bool:
-        """Whether it takes the place of the value that a host has, `wanted`."""
+        """Whether it replaces `wanted`, the value that a host has; False if that is the same."""
         return wanted != self.value and (self.replaces is None or wanted in self.replaces)
 
 
 def fit_hosts(
     network: Network, substitutes: Mapping[str, Substitute]
 ) -> tuple[Network, tuple[str, ...]]:
-    """A complete network without those values of hosts that a system does not have.
+    """Replace values of hosts that a system does not have by the system's own.
+
+    Only values that a class leaves to its host are replaced, not those that it has itself.
 
     Args:
         network: the model's network.
@@ -44,7 +46,7 @@ def fit_hosts(
 
     Returns:
         The network, in which every class has a host and all of its values, and notes on
-        differences, one sentence each.
+        differences, one sentence each; none on classes without congestion control.
     """
     fitted, notes, complete = {}, [], network.resolved()
     for name, flows in complete.flows.items():

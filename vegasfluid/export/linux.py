@@ -57,7 +57,7 @@ CONTROLS = {
     "scalable": ("scalable", "tcp_scalable"),
     "vegas": ("vegas", "tcp_vegas"),
 }
-"""The kernel's name of each congestion control, and its module."""
+"""The kernel's name of each congestion control, and its module; empty where it is built in."""
 WAIT_NOTE = (
     "Let p be the drop probability at the average queue. Linux's RED drops the next packet 1 to "
     "1/p packets after the last drop, the model's RED (with wait) 1/p to 2/p packets after it. At "
@@ -71,7 +71,7 @@ BYTES_NOTE = "Linux's RED counts bytes where the model counts packets."
 UNITS = (
     "Linux's alpha and beta are cwnd (rtt - base) / base: packets in the queue times rtt / base."
 )
-"""Why they are larger than those of other systems."""
+"""Comment on why Linux's alpha and beta are larger than those of other systems."""
 HEAD = """\
 #!/bin/sh
 # Settings for Linux, written by vegasfluid. Each host and each router needs its own part:
@@ -166,7 +166,7 @@ def host_part(
 
 
 def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], list[str]]:
-    """Shell commands (`tc`) for the device that sends into a link.
+    """Shell commands (`tc`) for the device that sends into a link, in a part of the script.
 
     Args:
         name: name of the link.
@@ -175,6 +175,9 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
 
     Returns:
         Lines of the script, and notes on differences from the model.
+
+    Raises:
+        InvalidInput: for a queue discipline that Linux does not support.
     """
     rate = f"{round(bits_per_second(link.capacity, packet_bytes))}bit"
     lines = comment(
@@ -238,7 +241,7 @@ def rounding_comments(law: Red, red: TcRed) -> list[str]:
 def modprobe_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
     """Lines for /etc/modprobe.d that set alpha, beta and gamma of tcp_vegas (packets).
 
-    `vegas` has classes with the same parameters.
+    `vegas` has at least one class; all its classes have the same parameters.
     """
     parameters = next(iter(vegas.values()))
     values = " ".join(f"{key}={value}" for key, value in parameters.values.items())

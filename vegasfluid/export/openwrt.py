@@ -84,6 +84,9 @@ def section(
         link: rate, buffer and queue discipline.
         packet_bytes: size of a data packet, bytes.
         both: whether the other direction has the same queue, as data are sent in it, too.
+
+    Raises:
+        InvalidInput: for a queue discipline that SQM does not support, or a rate below 1 kbit/s.
     """
     law = require_discipline(name, link, "openwrt", (CoDel, DropTail, FqCoDel, Pie))
     bits = bits_per_second(link.capacity, packet_bytes)
@@ -125,7 +128,7 @@ def section(
 def of_discipline(law: CoDel | DropTail | FqCoDel | Pie, packet_bytes: int) -> dict[str, str]:
     """SQM's options for the parameters of a queue discipline, the same in both directions.
 
-    `packet_bytes` is the size of a data packet.
+    There are none for drop-tail. `packet_bytes` is the size of a data packet, bytes.
 
     >>> list(of_discipline(CoDel(), 1500).items())[:3]
     [('ingress_ecn', 'NOECN'), ('egress_ecn', 'NOECN'), ('itarget', '5000us')]

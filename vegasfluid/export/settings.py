@@ -24,7 +24,7 @@ from vegasfluid.congestion.vegas import DIALECTS, Vegas
 __all__ = ["FREEBSD", "SYSTEMS", "OperatingPoint", "System", "settings_for", "translate"]
 
 SMALLEST_FRACTION = 0.9
-"""Smallest fraction of the window that a system must reach (chosen)."""
+"""Smallest fraction of the operating point's window that a system must reach (chosen)."""
 SMALLEST_THRESHOLD = 1e-3
 """Smallest alpha or gamma where they need not be whole, packets (chosen: near 0)."""
 HALF_STEP = 0.5
@@ -123,6 +123,9 @@ def parameters_of(
 
 def unreachable_window(system: System, loss_cut: float, point: OperatingPoint) -> str | None:
     """Sentence on why a system cannot reach the window of an operating point; None if it can.
+
+    It can if it takes away no more at a loss than the model's dialect, or if its largest window is
+    at least `SMALLEST_FRACTION` of the window.
 
     Args:
         system: gives the fraction of the window that a loss takes away.

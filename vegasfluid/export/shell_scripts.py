@@ -37,7 +37,8 @@ def control_commands(
         system: name of the system, for the error message.
 
     Returns:
-        The lines, and the two names; None without congestion control, where the lines are complete.
+        The lines, and the two names. Without congestion control, None instead of the names: the
+        lines are then the whole part.
 
     Raises:
         InvalidInput: for a congestion control that the system does not have.
@@ -72,7 +73,7 @@ def config_files(
 
     Args:
         vegas: Vegas parameters of each class; empty: no files.
-        file: name of the file; several are numbered.
+        file: name of the file, with one dot; of several files, `NAME-1.ENDING` and so on.
         lines_of: function that returns the lines for classes with the same parameters.
     """
     if all_equal(vegas):

@@ -101,7 +101,7 @@ def port_comments(profile: str, name: str, link: Link, packet_bytes: int) -> lis
     Args:
         profile: name of the profile.
         name: name of the link.
-        link: rate of the port.
+        link: the link, whose rate is that of the port.
         packet_bytes: size of a data packet, bytes.
     """
     rate = bits_per_second(link.capacity, packet_bytes) / 1e6
@@ -132,8 +132,9 @@ def require_size(name: str, key: str, size: int) -> int:
 def step_profile(name: str, law: StepMarking, packet_bytes: int) -> dict[str, str]:
     """Fields of the profile for step marking.
 
-    Both thresholds are half a packet above K packets: whether a switch compares with "above" or "at
-    least", and with sizes rounded up to its cells, it marks what finds K + 1 full packets.
+    Both thresholds are half a packet above K packets. So a switch marks a packet that finds K + 1
+    full packets, whether it compares with "above" or "at least", and even if it rounds sizes up to
+    its cells. Raises InvalidInput if the thresholds do not fit into SONiC's 31 bits.
 
     >>> step_profile("core", StepMarking(20), 1500)["green_min_threshold"]
     '30750'

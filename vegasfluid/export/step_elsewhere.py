@@ -31,7 +31,7 @@ from vegasfluid.export.quoting import tcl_number
 __all__ = ["ALWAYS_MARKS", "reject_step_in_linux", "step_in_ipfw", "step_in_ns2", "step_in_ns3"]
 
 SMALLEST_THRESHOLD = 2
-"""Smallest K of ns-2 and ns-3, packets: their RED admits what finds one packet waiting."""
+"""Smallest K of ns-2 and ns-3, packets: their RED admits a packet that finds one waiting."""
 NEVER = 1e12
 """Reciprocal of a probability at which ns-2 drops nothing (chosen: above any run's packets)."""
 ALWAYS_MARKS = 2

@@ -55,7 +55,8 @@ def build_topology(network: Network, system: str) -> Topology:
         Number of nodes, the two nodes of each link, and the end nodes of each class's path.
 
     Raises:
-        InvalidInput: if a path is not the only shortest route.
+        InvalidInput: if a path is not the only shortest route between its ends, and for parallel
+            links or a ring of one link.
     """
     paths = {name: flows.path or tuple(network.links)[:1] for name, flows in network.flows.items()}
     number = _numbered(network, paths)

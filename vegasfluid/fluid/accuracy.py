@@ -23,12 +23,13 @@ TOLERANCE = 0.01
 HALVINGS = 5
 """Largest number of times that the steps are halved (chosen)."""
 MOST_STEPS = 400_000
-"""Largest number of steps of a run after the first halving (chosen, to limit computing time)."""
+"""Largest number of steps of a run to which a second or later halving leads (chosen, to limit
+computing time); the first halving is always done."""
 SAFETY = 3.0
 """Estimated error over the change by the last halving; above 1 because convergence is irregular.
 (With 2, one of 26 random networks changed by more when its steps were halved again.)"""
 LEAST_PART = 0.5
-"""Smallest estimated error of a quantity, as a fraction of the largest of the three (chosen)."""
+"""Smallest estimated error of goodput, queues or drops, over the largest of the three (chosen)."""
 LEAST_DECREASE = 0.25
 """Assumed change by a halving of the steps, at least, as a fraction of the change by the halving
 before: kinks limit the order to 2. A smaller change is an accident, such as a phase of a limit
@@ -58,7 +59,8 @@ class Error(NamedTuple):
 def difference(one: Recording, other: Recording, warmup: float) -> Error:
     """Relative differences between the means of two runs of a network after the warm-up (s).
 
-    Each is the largest over all classes or links, relative to the run `other`, without unit.
+    Each is the largest over all classes or links, relative to the run `other`, without unit. Small
+    values of `other` are replaced by `SMALL_SHARE`, `SMALL_QUEUE` and `FEW_DROPS` as divisors.
     """
     a, b = one.totals_after(warmup), other.totals_after(warmup)
     fair = b.capacity.min() / b.count.sum()
@@ -70,9 +72,9 @@ def difference(one: Recording, other: Recording, warmup: float) -> Error:
 
 
 def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> float:
-    """Largest difference of `one` from `other`, relative to `other` or `least`, if larger.
+    """Largest relative difference of `one` from `other`, without unit.
 
-    All three arrays have one unit and shape; the result has no unit.
+    Each difference is divided by the larger of `other` and `least`, which have its unit and shape.
     """
     scale = np.maximum(np.abs(other), np.maximum(least, np.finfo(float).tiny))
     return float(np.max(np.abs(one - other) / scale))
@@ -81,7 +83,7 @@ def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> fl
 def refined(
     run: Callable[[TimeGrid], Recording], grid: TimeGrid, tolerance: float, warmup: float
 ) -> Recording:
-    """Run with ever shorter steps until the estimated error is within the tolerance.
+    """Run, then halve the steps at least once, until the estimated error is within the tolerance.
 
     A run that fails is repeated with shorter steps too, as too long steps may have caused it.
 
@@ -96,7 +98,7 @@ def refined(
         limits on halvings and steps ended the search.
 
     Raises:
-        SolveFailed: if two consecutive runs fail, or one of the last two.
+        SolveFailed: if two consecutive runs fail, or either of the last two runs.
     """
     coarse = fine = attempt(run, grid)
     before = Error(0.0, 0.0, 0.0)
@@ -132,11 +134,11 @@ def estimated_error(change: Error, before: Error) -> Error:
     """Estimated relative errors of a run: three times its change by halving the steps.
 
     A quantity may have changed little by accident. So each change is taken to be at least a quarter
-    of that by the halving before, and half the largest of the three.
+    of its change by the halving before, and at least half the largest of the three.
 
     Args:
         change: relative changes of goodput, queues and drops by the last halving, without unit.
-        before: those by the halving before; 0 after the first.
+        before: their changes by the halving before; 0 after the first halving.
     """
     likely = [max(part, LEAST_DECREASE * last) for part, last in zip(change, before, strict=True)]
     least = LEAST_PART * max(likely)

@@ -29,6 +29,8 @@ BELOW_LONGEST = 0.999
 def history_size(indices: Any, structure: FluidStructure, options: FluidOptions) -> int:
     """Number of leading components of the state of which the solver keeps a history.
 
+    It includes the queues if a path has several hops or the RTT is delayed, else counters only.
+
     Args:
         indices: positions of the state's components (`Layout.indices`).
         structure: static structure of the equations.
@@ -48,14 +50,18 @@ class StateHistory(Protocol):
     def __call__(self, times: Any, /, components: Any = None) -> Array:
         """Values of components of the state at past times (s).
 
-        `components`: index of one component for each time; None: all components.
+        Args:
+            times: past times, s; one time, or an array.
+            components: index of one component for each time; None: all components, on a last axis.
         """
         ...
 
     def slope(self, times: Any, /, components: Any = None) -> Array:
         """Time derivatives of components of the state at past times (s), in their unit per second.
 
-        `components`: index of one component for each time; None: all components.
+        Args:
+            times: past times, s; one time, or an array.
+            components: index of one component for each time; None: all components, on a last axis.
         """
         ...
 
@@ -110,15 +116,22 @@ class DelayedState:
         return self._history.slope(self.times(delays), components=self._indices.loss_events)
 
     def admission_rate(self, hops: np.ndarray, times: Selected) -> Selected:
-        """Rate, packets/s, at which hops admitted packets of a flow of each group in the past.
+        """Rate, packets/s, at which the queue of each of `hops` admitted one flow's packets.
 
-        It is the rate of arrivals minus that of drops, for the selected `hops`.
+        It is the rate of arrivals minus the rate of drops, one number for each hop.
+
+        Args:
+            hops: numbers of the hops.
+            times: past time for each hop, s; not clipped.
         """
         arrived = self._history.slope(times, components=self._indices.arrived[hops])
         return arrived - self._history.slope(times, components=self._indices.dropped[hops])
 
     def admitted(self, hops: np.ndarray, delays: Selected) -> Selected:
-        """Packets of one flow that the queue of each of `hops` admitted, up to `delays` (s) ago."""
+        """Packets of a flow that the queue of each of `hops` had admitted `delays` (s) ago.
+
+        They are counted from the start of the run; one number for each hop.
+        """
         times = self.times(delays)
         arrived = self._history(times, components=self._indices.arrived[hops])
         return arrived - self._history(times, components=self._indices.dropped[hops])

@@ -19,8 +19,8 @@ PARTS_OF_RTT = 8
 """Delays between links are rounded up to 1/8 of the shortest round trip (chosen), because the
 solver's step may not be longer than the shortest delay."""
 ACCESS_SLACK = 4.0
-"""Longest delay kept over the largest round-trip time with full queues (chosen; the margin is for
-slow access links)."""
+"""Ratio of the longest delay in the solver's history to the largest round-trip time with full
+queues (chosen; the margin is for slow access links)."""
 
 
 class DelayBounds(NamedTuple):
@@ -41,7 +41,7 @@ class DelayEvents(NamedTuple):
     Args:
         time: time of each event, s; (events,).
         base_rtt: change of each group's base RTT at each event, s; (events, groups).
-        propagation: change of the propagation delay to each hop, s; (events, hops).
+        propagation: change of the delay from the previous queue to each hop, s; (events, hops).
     """
 
     time: Float[np.ndarray, " events"]
@@ -54,10 +54,11 @@ Representatives = Sequence[tuple[str, int]]
 
 
 def shortest_delay(network: Network) -> float:
-    """Shortest delay in a network's equations, s: the shortest base RTT, before or after events.
+    """Shortest delay in a network's equations, s.
 
-    With several links, or data in both directions, also the propagation and transmission time of
-    a link, but at least 1/8 of that RTT.
+    It is the shortest base RTT before, between or after events. Where a path has several links, or
+    data flow in both directions, it is the shortest propagation and transmission time of a link if
+    that is shorter, but at least 1/8 of that base RTT.
     """
     networks = list(network.stages())
     shortest_rtt = min(rtt for one in networks for name in one.flows for rtt in one.base_rtts(name))
@@ -72,8 +73,8 @@ def shortest_delay(network: Network) -> float:
 def longest_delay(network: Network) -> float:
     """Upper bound on the delays in a network's equations, s.
 
-    It is four times the largest base RTT plus the queueing delay of full queues on all links and
-    twice their jitter.
+    It is four times the sum of the largest base RTT, the waiting times in full queues on all links,
+    and twice their jitter. Waiting times and jitter count twice if data flow in both directions.
     """
     rtts = [rtt for one in network.stages() for name in one.flows for rtt in one.base_rtts(name)]
     links = network.links.values()
@@ -83,7 +84,11 @@ def longest_delay(network: Network) -> float:
 
 
 def longest_wait(link: Link, flows: int) -> Number:
-    """Waiting time in a full queue of a link, s; `flows` share it where each has its own queue."""
+    """Longest waiting time of a packet in a full queue of a link, s.
+
+    It is the time to send the buffer. Where each flow has a queue with a limit of its own, it is
+    the time to send the full queues of all `flows`, the number of flows in the network.
+    """
     served = link.aqm.flow_queues
     if served is None or served.drops_longest:
         return link.buffer / link.capacity
@@ -93,10 +98,18 @@ def longest_wait(link: Link, flows: int) -> Number:
 def propagation_delays(
     network: Network, structure: FluidStructure, representatives: Representatives
 ) -> list[Number]:
-    """Delay from the previous queue on the path to each hop, s; (hops,), 0 at the first hop.
+    """Delay from the previous queue on the path to each hop, s; 0 for the first hop of a group.
 
-    It is the propagation and the transmission of a data packet on the link between; on the way
-    from the last data queue to the first queue of the ACKs, also over the access links.
+    It is the propagation delay and the transmission time of a data packet on the link between
+    them. From the last data queue to the first queue of the ACKs, it includes the access links.
+
+    Args:
+        network: the network.
+        structure: its hops.
+        representatives: class and number of a flow of each flow group.
+
+    Returns:
+        A list with one delay for each hop.
     """
     links = list(network.links.values())
     delays = []
@@ -120,7 +133,13 @@ def delay_events(
 ) -> DelayEvents | None:
     """Changes of base RTTs and of propagation delays between hops at each event, s.
 
-    They are given for each flow group, and for each hop; None for a network without events.
+    Args:
+        network: the network.
+        structure: its hops.
+        representatives: class and number of a flow of each flow group.
+
+    Returns:
+        The changes relative to the delays before each event; None for a network without events.
     """
     if not network.events:
         return None
@@ -140,5 +159,5 @@ def delay_events(
 
 
 def base_rtts(network: Network, representatives: Representatives) -> Iterator[Number]:
-    """Base RTT of each flow group, s: round-trip time without queueing of its representative."""
+    """Round-trip time without queueing of the representative of each flow group, s."""
     return (network.base_rtts(name)[number] for name, number in representatives)

@@ -72,8 +72,9 @@ class Distribution(NamedTuple):
     Args:
         growing: fraction of the flows in each cell, not in recovery; (groups, cells).
         recovering: fraction of the flows in each cell, in recovery; (groups, recovery_cells).
-        shared: the law's state: window and fraction of the flows in slow start, and the fields
-            that all flows of the group have in common; each (groups,).
+        shared: state of the congestion control; each field (groups,). `cwnd` is the window
+            (packets) of the flows in slow start, `slow_start` their fraction of all flows; all
+            flows of the group have the other fields in common.
     """
 
     growing: Masses
@@ -96,7 +97,7 @@ class Density:
 
     @classmethod
     def of(cls, law: Any, mesh: ClassMesh) -> Density:
-        """Representation of the flows of a congestion control as a distribution over `mesh`."""
+        """Flows with congestion control `law`, as a distribution over `mesh` adapted to it."""
         return cls(law, mesh.for_law(law))
 
     def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> Distribution:
@@ -143,7 +144,10 @@ class Density:
         return in_cells + state.shared.slow_start * state.shared.cwnd
 
     def clip(self, state: Distribution, largest: PerGroup) -> Distribution:
-        """The state with the window of slow start clipped to at most `largest` packets."""
+        """The state with the shared fields clipped to their domains; the cells stay as they are.
+
+        The window of slow start is clipped to 2 to `largest` packets.
+        """
         return state._replace(shared=self.law.clip(state.shared, largest))
 
     def derivative(
@@ -203,7 +207,8 @@ class Density:
     ) -> PerGroup:
         """Growth of the mean window of each group, apart from losses, packets/s.
 
-        It is the sum over the `cells`, weighted by their flows, and over slow start.
+        It is the sum over the cells and slow start, weighted by the fractions of flows there. The
+        windows of flows in recovery do not grow.
         """
         all_starting = self.all_in_slow_start(state)
         rate = self.law.growth(all_starting, self.signals(all_starting, senders, options)).cwnd
@@ -239,7 +244,9 @@ class Density:
     def recovery_exits(self, state: Distribution, senders: SenderSignals) -> Masses:
         """Fraction of the flows that leave recovery in each cell, 1/s; (groups, recovery_cells).
 
-        In total as many leave as had a loss a round trip ago; the same fraction leaves each cell.
+        In total as many leave as had a loss a round trip ago, plus a correction that moves the
+        fraction in recovery to `senders.in_recovery` within a round trip. The same fraction leaves
+        each cell, at most `MOST_SYNCHRONISED_LOSSES` times its flows in a round trip.
         """
         recovering = jnp.sum(state.recovering, axis=1)
         exits = smooth.positive_part(
@@ -274,7 +281,7 @@ class Density:
         rate: PerCell,
         mean_growth: PerCell,
     ) -> PerCell:
-        """Loss events of a flow outside recovery, 1/s, at most a few in a round trip.
+        """Loss events of a flow outside recovery, 1/s, at most 2 to 5 in a round trip.
 
         A random loss hits each packet with the same probability. Synchronised losses hit flows in
         proportion to the growth of their windows (see `senders.loss_events`).
@@ -285,6 +292,9 @@ class Density:
             senders: what the senders observe.
             rate: rate at which they send, packets/s.
             mean_growth: growth of the mean window, packets/s.
+
+        Returns:
+            The rate for each window in `cwnd`, in its shape.
         """
         random = smooth.minimum(senders.losses.prob * rate, MOST_RANDOM_LOSSES / senders.rtt)
         if not np.any(senders.synchronised):
@@ -313,8 +323,8 @@ class Density:
             mean_growth: growth of the mean window, packets/s.
 
         Returns:
-            Fractions of the flows that leave, 1/s; and d(state)/dt of those in slow start, each
-            field in its unit per second.
+            Fractions of all flows that leave, 1/s; and the time derivative of the state of those
+            in slow start, each field in its unit per second.
         """
         starting = self.all_in_slow_start(state)
         wide = jax.tree.map(lambda leaf: leaf[:, None], starting)
@@ -346,7 +356,8 @@ class Density:
             loss_events: loss events of a flow, 1/s.
 
         Returns:
-            The derivative of each field, in its unit per second.
+            The derivative of each field, in its unit per second. (`derivative` does not use those
+            of `cwnd` and `slow_start`.)
         """
         mean = state.shared._replace(cwnd=self.cwnd(state, senders.rtt))
         signals = self.signals(mean, senders, options)._replace(loss_rate=loss_events)
@@ -354,11 +365,11 @@ class Density:
 
 
 class CellRates(NamedTuple):
-    """Signals, states and derivatives in all cells; arrays of shape (groups, cells).
+    """Signals, states and derivatives in all cells; arrays (groups, cells) unless stated.
 
     Args:
-        senders: what the senders observe.
-        states: the law's states.
+        senders: what the senders observe; arrays (groups, 1).
+        states: states of the congestion control.
         derivative: time derivative of these states, apart from losses.
         window_growth: growth of the windows, packets/s.
         signals_of: maps states of the law to the inputs of its equations.
@@ -374,12 +385,13 @@ class CellRates(NamedTuple):
 
 
 class SlowStartExits(NamedTuple):
-    """Flows that leave slow start.
+    """Flows that leave slow start, as fractions of all flows of a group per second.
 
     Args:
         ended: flows that reach its end without a loss, 1/s.
         losing: flows that leave it with a loss event, 1/s.
-        reduced: the latter by recovery cell, 1/s; (groups, recovery_cells).
+        reduced: flows in `losing` by the recovery cell that they enter, 1/s;
+            (groups, recovery_cells).
     """
 
     ended: PerGroup

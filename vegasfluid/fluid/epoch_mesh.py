@@ -48,7 +48,7 @@ class EpochMesh(NamedTuple):
     Args:
         loss_windows: cells of windows at the last loss, packets.
         ages: cells of times since the recovery from the last loss, s.
-        plateau_times: time at which each epoch reaches its plateau, s; (kinds, windows, 1);
+        plateau_times: age at which each epoch reaches its plateau, s; (kinds, windows, 1);
             None before `for_law` has computed it.
     """
 
@@ -107,7 +107,10 @@ class EpochMesh(NamedTuple):
         return self.flatten(self.epochs(law, np.zeros(1), rtt), rtt)
 
     def flatten(self, states: LawState, rtt: PerGroup) -> LawState:
-        """States of shape (groups, kinds, windows, ages) as states of shape (groups, cells)."""
+        """States of shape (groups, kinds, windows, ages) as states of shape (groups, cells).
+
+        Fields of smaller shapes are broadcast. Only the shape of `rtt`, (groups,), is used.
+        """
         shape = states.cwnd.shape
         return jax.tree.map(
             lambda leaf: jnp.broadcast_to(leaf, shape).reshape(*rtt.shape, -1), states
@@ -154,12 +157,12 @@ class EpochMesh(NamedTuple):
         derivative: LawState,
         growth: Callable[[LawState], LawState],
     ) -> Masses:
-        """Change of the flows in each cell as the time since their last recovery grows, 1/s.
+        """Change of the fraction of flows in each cell as they age, 1/s; (groups, cells).
 
-        None leave the last cell.
+        Flows do not leave the cells of the largest age.
 
         Args:
-            masses: fraction of the flows in each cell.
+            masses: fraction of the flows in each cell; (groups, cells).
             shared: unused.
             derivative: derivative of the states; its `elapsed` is the speed of ageing, no unit.
             growth: unused.

@@ -30,11 +30,13 @@ __all__ = ["Service", "equal_shares", "queue_limits", "service", "shared_overflo
 __all__ += ["shared_overflow_in_step"]
 
 LEAST_SLOPE = 1e-9
-"""Smallest slope of the served work by the share, where no flow could use a larger share."""
+"""Smallest derivative of the served work by the share, flows, by which Newton's method divides. It
+applies where no flow could use a larger share."""
 LEAST_WORK = 1e-9
 """Least work, data packets or data packets/s, by which an excess is divided."""
 MOST_STEPS = 10
-"""Most steps of Newton's method (chosen: with 100 kinds of flows it then is within 1e-6)."""
+"""Most steps of Newton's method (chosen: with 100 kinds of flows the relative error of the share is
+then within 1e-6)."""
 LONG = 0.8
 """Length of a queue, relative to the longest one, above which a full buffer drops its packets
 (chosen: queues that are cut by half when they are the longest differ by a factor of up to 2)."""
@@ -44,11 +46,12 @@ PART_OF_DELAY = 1 / 8
 
 
 class Service(NamedTuple):
-    """Rates at which queues are served, data packets/s.
+    """Rates at which queues are served, data packets/s; of one flow where it has its own queue.
 
     Args:
-        shares: rate while packets wait: the capacity, or the fair share.
-        served: rate at which packets leave now.
+        shares: rate while packets wait: the link's capacity, or the fair share of a flow.
+        served: rate at which work leaves: the capacity of a shared queue, even if it is empty; for
+            the queue of one flow at most the fair share.
     """
 
     shares: PerQueue
@@ -56,7 +59,10 @@ class Service(NamedTuple):
 
 
 def equal_shares(parameters: FluidParameters, structure: FluidStructure) -> PerQueue:
-    """Capacity of each queue's link, divided by its flows where each has a queue, packets/s."""
+    """Capacity of the link of each queue, data packets/s; (queues,).
+
+    Where each flow has its own queue, it is divided by the number of flows at the link.
+    """
     own = structure.in_own_queue
     flows = structure.link_queue_matrix @ structure.queue_hop_matrix
     count = jnp.where(own, parameters.groups.count[structure.hop_groups], 0.0)
@@ -91,7 +97,11 @@ def service(
 
 
 def queue_limits(parameters: FluidParameters, structure: FluidStructure) -> PerQueue:
-    """Packets that each queue can hold: the link's buffer, or less in the queue of one flow."""
+    """Packets that each queue can hold; (queues,).
+
+    It is the link's buffer; for the queue of one flow, `flow_limit` of the queue discipline if that
+    is smaller.
+    """
     if not structure.has_own_queues:
         return parameters.queues.buffer
     limits = list(jnp.asarray(parameters.queues.buffer))
@@ -102,7 +112,7 @@ def queue_limits(parameters: FluidParameters, structure: FluidStructure) -> PerQ
 
 
 def own_hops(structure: FluidStructure) -> list[np.ndarray]:
-    """Indices of the hops at each link with flow queueing."""
+    """Indices of the hops at each link with flow queueing, one array for each such link."""
     links = sorted(set(structure.hop_links[structure.in_own_queue]))
     return [np.flatnonzero(structure.hop_links == link) for link in links]
 
@@ -121,9 +131,9 @@ def served_rates(share: Scalar, sent: PerHop, waiting: PerHop) -> PerHop:
 def fair_share(sent: PerHop, waiting: PerHop, flows: PerHop, capacity: Scalar) -> Scalar:
     """Share of each flow that has packets waiting, data packets/s, at most the capacity.
 
-    The work that is served is concave in the share, so that Newton's method from equal shares comes
-    to the solution from below, in at most as many steps as there are kinds of flows. With more than
-    ten kinds the share may be slightly too small.
+    The work that is served is concave in the share. So Newton's method from equal shares converges
+    to the solution from below, in at most as many steps as there are kinds of flows (entries of the
+    arrays). With more than ten kinds the share may be slightly too small.
 
     Args:
         sent: x, data packets/s that a flow of each kind sends.
@@ -145,9 +155,10 @@ def shared_overflow(
 ) -> PerQueue:
     """Fraction of the arrivals at each queue that a full buffer, shared by all, drops; 0 to 1.
 
-    The longest queues lose what all arrivals exceed the capacity by, so that together they grow no
-    more; others only if that is more than what arrives there. Queues count as the longest from 0.8
-    of the longest one's packets on, half from 0.9 on.
+    It is 0 for queues without flow queueing, and where the buffer has space for a packet. The
+    longest queues lose the excess of all arrivals over the capacity. The others lose packets only
+    if this excess is more than what arrives at the longest ones. A queue counts as one of the
+    longest fully at the length of the longest one, half at 0.9 of it, not at all below 0.8.
 
     Args:
         arriving: packets/s of a flow at each hop.
@@ -176,7 +187,8 @@ def shared_overflow_in_step(
 ) -> PerHop:
     """Packets of a flow at each hop that a step put into its queue beyond the shared buffer.
 
-    At most what the step put there and still waits.
+    They are at most the packets that the step admitted and that still wait. Hops without flow
+    queueing have 0.
 
     Args:
         added: packets of a flow that the step admitted at each hop, at least 0.
@@ -200,13 +212,14 @@ def shared_overflow_in_step(
 
 
 def parts_of(excess: Scalar, work: PerHop, longest: PerHop) -> PerHop:
-    """Fraction of the work at each hop that is dropped so that `excess` is, all together.
+    """Fraction of the work at each hop to drop, 0 to 1, so that the drops add up to `excess`.
 
-    It is that of the longest queues, and of the others only what these do not have.
+    Work of the longest queues is dropped first, and work of other queues only if that is too
+    little.
 
     Args:
-        excess: data packets, or data packets/s.
-        work: of all flows at each hop, in the same unit.
+        excess: work to drop at all hops together, data packets or data packets/s.
+        work: work of all flows at each hop, in the same unit.
         longest: whether the queue is one of the longest, 0 to 1.
     """
     own, others = jnp.sum(work * longest), jnp.sum(work * (1 - longest))

@@ -26,7 +26,7 @@ class FlowGroup(NamedTuple):
     Args:
         base_rtt: round-trip time without queueing, s; may be traced.
         start: time at which they send their first data, s; may be traced.
-        flows: their numbers in the class.
+        flows: their numbers in the class, from 0.
     """
 
     base_rtt: Number
@@ -37,8 +37,8 @@ class FlowGroup(NamedTuple):
 def flow_starts(flows: Flows) -> tuple[Number, ...]:
     """Start time of each flow of a class, s; random starts are replaced by their mean.
 
-    If flows measure a base RTT, later flows measure the queue of earlier ones. Then the class is
-    divided into a few parts, each with its mean start.
+    Where starts are random and flows measure a base RTT, later flows measure the queue of earlier
+    ones. Then the class is divided into up to `START_PARTS` parts, each with its mean start.
     """
     if isinstance(flows.start, UniformStart):
         parts = min(START_PARTS, flows.count) if flows.law.learns_base_rtt else 1

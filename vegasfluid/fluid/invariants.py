@@ -81,7 +81,8 @@ def first_times(
 
     Args:
         run: recording of a fluid run, which gives the times.
-        wrong: whether the invariant is violated, at the run's last sample times.
+        wrong: whether the invariant is violated; its last row is the run's last sample, and it may
+            have fewer rows than the run has samples.
         names: class or link of each column.
         what: the violation in words.
     """
@@ -100,7 +101,8 @@ def not_finite(run: Recording, flows: list[str], links: list[str]) -> Iterator[V
 def outside_domain(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
     """Violations by windows below a packet, and by queues below 0 or above the buffer.
 
-    Where each flow has a queue, they may exceed the buffer by a packet for each flow.
+    The work in each queue and its average are checked, up to rounding. Where each flow has a queue,
+    they may exceed the buffer by a packet for each flow.
     """
     small = run.flows["cwnd"] < 1 - ROUNDING
     yield from first_times(run, small, flows, "the window is below a packet")
@@ -139,7 +141,8 @@ def excess_service(run: Recording, links: list[str], balance: float) -> Iterator
 def vanished_packets(run: Recording, flows: list[str], balance: float) -> Iterator[Violation]:
     """Violations by flows whose packets sent are not those delivered, dropped or in flight.
 
-    `balance` is the allowed difference, as a fraction of the packets sent.
+    In flight may be at most what all links together send in the flow's longest RTT. One packet more
+    is allowed, and the fraction `balance` of the packets sent.
     """
     sent = run.flows["sent"]
     in_flight = sent - run.flows["delivered"] - run.flows["dropped"]

@@ -29,8 +29,10 @@ from vegasfluid.lanes.direct import Code, DirectKernel, compile_directly
 __all__ = ["computed_directly"]
 
 KERNELS: dict[Any, DirectKernel | None] = {}
-"""Loaded programs by what determines them; None where a program cannot be translated."""
+"""Loaded programs by function, structure, shapes and types of the arguments and optimisation level;
+None where a program cannot be translated."""
 LOCK = threading.Lock()
+"""Locked while a program is looked up or compiled, so that each is compiled once."""
 
 
 def computed_directly(function: Callable[..., Any], *arguments: Any) -> list[np.ndarray] | None:
@@ -42,7 +44,7 @@ def computed_directly(function: Callable[..., Any], *arguments: Any) -> list[np.
 
     Returns:
         The results as NumPy arrays. None where JAX has to compute them: arguments are traced, JAX
-        uses a GPU or does not compile, or the function cannot be translated.
+        uses a GPU or does not compile, the system is Windows, or the function cannot be translated.
     """
     leaves, tree = jax.tree.flatten(arguments)
     if any(isinstance(leaf, Tracer) for leaf in leaves) or not compiles_for_this_processor():
@@ -58,7 +60,7 @@ def computed_directly(function: Callable[..., Any], *arguments: Any) -> list[np.
 
 
 def compiles_for_this_processor() -> bool:
-    """Whether JAX would compile functions, and for this machine's processor and not a GPU."""
+    """Whether JAX would compile functions for this machine's CPU; always False on Windows."""
     interpreted = jax.config.jax_disable_jit  # type: ignore[attr-defined]
     return not interpreted and sys.platform != "win32" and jax.default_backend() == "cpu"
 
@@ -78,6 +80,9 @@ def kernel_of(
         function: function of pytrees.
         tree: structure of its arguments.
         arrays: their leaves.
+
+    Returns:
+        The program, which is also written to the disk if allowed; None if it cannot be translated.
     """
     path = file_of(function, tree, arrays)
     content = None if path is None else cpu.read_cached(path)
@@ -93,7 +98,9 @@ def kernel_of(
 
 
 def file_of(function: Callable[..., Any], tree: Any, arrays: list[np.ndarray]) -> Path | None:
-    """The file of a program; None if it must not be kept, or no folder can be used.
+    """The file of a program; None if it must not be kept, or no cache folder can be used.
+
+    It must not be kept if classes from outside this package, or addresses, determine it.
 
     Its name is a hash of all that the program depends on: the function, the structure of its
     arguments, their shapes, the sources of this package, versions and the processor.

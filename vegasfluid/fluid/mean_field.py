@@ -63,8 +63,7 @@ class MeanField:
 
         Returns:
             d(state)/dt, each field in its unit per second; loss events and timeouts of a flow that
-            is
-            not in a timeout, 1/s.
+            is not in a timeout, 1/s.
         """
         return mean_derivative(state, self.law, senders, options)
 

@@ -61,8 +61,10 @@ def make_mesh(
 ) -> Mesh:
     """A mesh from `lowest` to at least `largest`; by default of windows from one packet.
 
+    Cells have the width `finest` up to about `finest / (ratio - 1)`, where the mesh ends at least.
+
     Args:
-        largest: no edge but the last is above it; packets (or s).
+        largest: a value that the mesh covers; packets (or s).
         lowest: the first edge, in the same unit.
         finest: width of the narrowest cells, in the same unit.
         ratio: width of a cell over that of the one below, where widths grow; above 1.
@@ -119,7 +121,8 @@ def deposition(values: Masses, mesh: Mesh) -> Deposition:
         mesh: the cells.
 
     Returns:
-        Index of the lower cell, and the fraction that goes to the upper one; (groups, any).
+        Index of the lower cell, and the fraction that goes to the upper one; (groups, any). A value
+        outside the centres of the first and last cell goes to that cell alone.
     """
     centres = jnp.asarray(mesh.centres)
     last = centres.shape[0] - 2

@@ -43,8 +43,8 @@ Resolution = Literal["mean", "distribution"]
 """Whether a class is represented by its mean window or by the distribution of its windows."""
 
 LARGEST_OVER_FAIR = 6.0
-"""Largest window of a class with many flows over a flow's fraction of the packets that path and
-buffers contain (chosen)."""
+"""Largest window of a flow in a class with many flows, relative to an equal share of the packets
+that path and buffers contain (chosen)."""
 
 
 @jax.tree_util.register_dataclass
@@ -74,8 +74,8 @@ class FluidModel:
         parameters: all numbers of the equations.
         structure: static structure of the equations.
         options: modelling options.
-        meshes: cells over which the windows of each class are distributed, None for a class
-            represented by its mean; None instead of a tuple: all classes are.
+        meshes: for each class, the cells over which its windows are distributed, or None if it is
+            represented by its mean. None instead of a tuple: all classes are represented by means.
     """
 
     parameters: FluidParameters
@@ -94,7 +94,7 @@ class FluidModel:
         return VectorField.of(self.parameters, populations, self.structure, self.options)
 
     def as_floats(self) -> FluidModel:
-        """The model with all parameters as JAX arrays of floats; itself if they are."""
+        """The model with all parameters as JAX arrays of floats; itself if they are so already."""
         if all_floats(self.parameters):
             return self
         return replace(self, parameters=as_floats(self.parameters))
@@ -157,8 +157,9 @@ class FluidModel:
             until: end of the run, s.
             warmup: time excluded from means, s; a quarter of the run where it is None.
             samples: number of evenly spaced sample times.
-            grid: sample times and step, from `time_grid` of a model with concrete numbers; needed
-                where capacities, buffers or delays are traced.
+            grid: sample times and step, from `time_grid` of a model with concrete numbers for the
+                same `until`; needed where capacities, buffers or delays are traced. None: that of
+                this model. Its number of samples replaces `samples`.
             aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs.
 
         Returns:
@@ -179,13 +180,14 @@ class FluidModel:
         return FluidSolution(states, solution, grid.until, warmup)
 
     def totals(self, solution: FluidSolution) -> IntervalTotals:
-        """Increase of the counters of each flow group and link from the warm-up to the end.
+        """Increase of the counters of each flow group and link from the end of the warm-up on.
 
         Args:
             solution: from `solve`.
 
         Returns:
-            Totals in packets, with flow groups in place of classes.
+            Totals of one flow of each group and of each link, in packets, with flow groups in
+            place of classes.
         """
         field_ = self.as_floats().vector_field
         return totals_after_warmup(solution.states, field_, solution.until, solution.warmup)
@@ -225,7 +227,10 @@ class FluidModel:
         return jain_index(self.totals(solution).goodput, count)
 
     def _class_means(self, values: Float[Array, "*times groups"]) -> Float[Array, "*times classes"]:
-        """Means over the flows of each class of values of flow groups: (..., groups) to classes."""
+        """Means over the flows of each class, in the unit of the values; (..., classes).
+
+        `values` has a value of one flow of each group; (..., groups).
+        """
         count = jnp.asarray(self.parameters.groups.count)
         means = [
             jnp.sum(count[part] * values[..., part], axis=-1) / jnp.sum(count[part])
@@ -237,7 +242,12 @@ class FluidModel:
 def integrated(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
     """Solution of a model's equations with the given steps, from the initial state.
 
-    One compiled program serves all lengths of steps. Arguments are those of `solution_of`.
+    One compiled program serves all lengths of steps. It runs without JAX where that is possible.
+
+    Args:
+        model: the model, with parameters as arrays of floats.
+        steps: the solver's steps and sample times, s.
+        whole: whether to save whole states; otherwise moments replace distributions.
     """
     if model.meshes is None and not whole:
         results = computed_directly(outputs_of, model, steps)
@@ -248,7 +258,10 @@ def integrated(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
 
 
 def outputs_of(model: FluidModel, steps: Schedule) -> tuple[Any, ...]:
-    """The arrays of the solution of a model represented by means, with the given steps."""
+    """Arrays of the solution of a model represented by means, with the given steps.
+
+    They are the fields `ts`, `ys`, `result`, `time`, `t0` and `t1` of `dde.Solution`.
+    """
     solution = solution_of(model, steps, whole=False, lanes=False)
     end = solution.t0, solution.t1
     return solution.ts, solution.ys, solution.result, solution.time, *end
@@ -256,7 +269,13 @@ def outputs_of(model: FluidModel, steps: Schedule) -> tuple[Any, ...]:
 
 @partial(jax.jit, static_argnames="whole")
 def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
-    """The solution, compiled by JAX; arguments are those of `solution_of`."""
+    """Solution of a model's equations from the initial state, by a program that JAX compiles.
+
+    Args:
+        model: the model, with parameters as arrays of floats.
+        steps: the solver's steps and sample times, s.
+        whole: whether to save whole states; otherwise moments replace distributions.
+    """
     # Code for thousands of cells would take too long to compile as a lane kernel.
     return solution_of(model, steps, whole, lanes=model.meshes is None)
 
@@ -298,8 +317,10 @@ def build(
         options: modelling options.
         resolution: whether classes are represented by the mean or the distribution of their
             windows.
-        base_rtt: base RTT with which the senders of a class start, s, by class name.
-        delay_bounds: shortest and longest delay, s; required where delays are traced.
+        base_rtt: base RTT with which the senders of a class start, s, by class name; other classes
+            measure it.
+        delay_bounds: shortest and longest delay, s; required where delays are traced. None: those
+            of the network.
 
     Returns:
         The model, which can be solved, differentiated and batched.
@@ -343,8 +364,8 @@ def class_meshes(network: Network) -> tuple[ClassMesh, ...]:
 def largest_window(network: Network, name: str) -> float:
     """Upper bound on the window of any flow of class `name`, packets.
 
-    It is the number of packets that path and buffers contain, or for many flows
-    `LARGEST_OVER_FAIR` times a flow's fraction of it, and at most `max_window`.
+    It is the smallest of three: the number of packets that path and buffers contain,
+    `LARGEST_OVER_FAIR` times an equal share of them for each flow of the class, and `max_window`.
     """
     flows, links = network.flows[name], network.links_of(name)
     packets = min(link.capacity for link in links) * max(network.base_rtts(name))

@@ -42,7 +42,7 @@ START_WIDTH = 1e-3
 
 
 def delays_at(time: Scalar, parameters: FluidParameters) -> tuple[PerGroup, PerHop]:
-    """Base RTT of each group, and propagation delay to each hop, at a time (s); both in s."""
+    """Base RTT of each group, and delay from the previous queue to each hop, s, at a time (s)."""
     base_rtt, propagation = parameters.groups.base_rtt, parameters.propagation
     events = parameters.delay_events
     if events is None:
@@ -74,7 +74,7 @@ class Observables(NamedTuple):
 
 
 def round_trip_times(base_rtt: PerGroup, waits: PerQueue, structure: FluidStructure) -> PerGroup:
-    """Round-trip time of each group, s, without jitter and its own access link.
+    """Round-trip time of each group, s, without jitter and waiting at the flow's access link.
 
     Args:
         base_rtt: round-trip time without queueing, s.
@@ -89,8 +89,9 @@ def round_trip_times(base_rtt: PerGroup, waits: PerQueue, structure: FluidStruct
 def serve(time: Scalar, state: State, base_rtt: PerGroup, field: VectorField) -> Service:
     """Rates at which the queues are served at a time (s), data packets/s.
 
-    Flows that have packets waiting get a fair share, whatever they send; what the others send
-    depends little on their queues, so it is taken as at equal shares.
+    It is the capacity without flow queueing. With it, flows that have packets waiting get a fair
+    share, whatever they send. What other flows send depends little on their queues. So all rates
+    of sending are computed with the waiting times that equal shares would give.
 
     Args:
         time: present time, s.
@@ -116,7 +117,7 @@ class Sending(NamedTuple):
         rate_limit: rate that its access link and its application allow, packets/s.
         started: 1 for a group that has started, 0 before.
         busy: fraction of the time in which it has data to send.
-        active: the same outside timeouts.
+        active: fraction of the time in which it has data to send and is not in a timeout.
     """
 
     rate: PerGroup
@@ -127,7 +128,7 @@ class Sending(NamedTuple):
 
     @property
     def mean_rate(self) -> PerGroup:
-        """Mean rate over the time in which it sends or not, packets/s."""
+        """Mean rate of a flow over time, times in which it does not send included, packets/s."""
         return self.started * self.active * self.rate
 
 
@@ -135,6 +136,8 @@ def sending(
     time: Scalar, state: State, window: PerGroup, rtt: PerGroup, field: VectorField
 ) -> Sending:
     """What a flow of each group sends at a time (s).
+
+    Unresponsive senders send at their rate limit, others a window in a round trip up to that limit.
 
     Args:
         time: present time, s.
@@ -165,7 +168,10 @@ def from_traffic(
 ) -> PerGroup:
     """A quantity of each group that its traffic source computes from the number of transfers.
 
-    `transfers` are those of a flow of each group that are active or waiting.
+    Args:
+        quantity: function of a traffic source and the transfers of its groups.
+        transfers: number of transfers of a flow of each group, in progress or waiting.
+        field: the equations.
     """
     sources = zip(field.parameters.traffic, field.structure.class_slices, strict=True)
     return jnp.concatenate([quantity(source, transfers[groups]) for source, groups in sources])
@@ -174,7 +180,8 @@ def from_traffic(
 def packets_in_flight(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
     """Packets in flight that the window of a flow of each group allows, at RTTs (s).
 
-    At most `max_window`; only whole packets if `FluidOptions.whole_packets` is set.
+    It is the mean window. With `FluidOptions.whole_packets`, only whole packets of each window
+    count, and `max_window` is allowed where the mean window reaches it.
     """
     cwnd = mean_windows(state, rtt, field)
     if not field.options.whole_packets:
@@ -250,7 +257,10 @@ def observe(time: Scalar, state: State, delayed: DelayedState, field: VectorFiel
 
 
 def synchronised_fraction(parameters: FluidParameters, structure: FluidStructure) -> np.ndarray:
-    """Fraction of the queues on each group's data path whose losses follow window growth."""
+    """Fraction (0 to 1) of the queues on each group's path whose losses follow window growth.
+
+    Only queues that its data cross count; (groups,).
+    """
     paths: list[list[bool]] = [[] for _ in range(structure.group_count)]
     for hop in structure.hops:
         if not hop.is_ack:

@@ -32,7 +32,7 @@ class FluidOptions:
     """Whether only whole packets of a window are sent."""
     delayed_rtt: bool = False
     """Whether senders measure the round-trip time of the packet acknowledged now, which waited in
-    the queues of up to a round trip ago; otherwise that of the present queues."""
+    the queues of up to a round trip ago. Otherwise they measure it with the present queues."""
 
     def __post_init__(self) -> None:
         require_one_of(self, "loss_process", LOSS_PROCESSES)
@@ -43,4 +43,4 @@ DEFAULT_OPTIONS = FluidOptions()
 
 MISRA_GONG_TOWSLEY = FluidOptions("meanfield", recovery=False, timeouts=False, whole_packets=False)
 """The model of V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equation 4 (read): no
-timeouts."""
+recovery, timeouts or whole packets."""

@@ -40,7 +40,7 @@ def totals_after_warmup(
         warmup: time at the start that is left out, s.
 
     Returns:
-        The totals, with flow groups in place of classes.
+        The totals of one flow of each group and of each link, with flow groups in place of classes.
     """
     times = np.linspace(0.0, until, state.queue.shape[0])
     after, part = interpolation_position(times, warmup)
@@ -69,10 +69,10 @@ def to_recording(network: Network, solution: dde.Solution, field: VectorField) -
         field: the equations, with concrete parameters.
 
     Returns:
-        Times (s), arrays (time, flow) and (time, link).
+        Times (s), and arrays (time, flow) and (time, link) by names of variables.
 
     Raises:
-        SolveFailed: if it violates an invariant (see `invariants`).
+        SolveFailed: if the solution violates an invariant (see `invariants`).
     """
     state: State = field.saved.unpack(np.asarray(solution.ys))
     times = np.asarray(solution.ts)
@@ -86,7 +86,8 @@ def to_recording(network: Network, solution: dde.Solution, field: VectorField) -
 def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str, Any]:
     """Counters, queues, backlogs and average queues of each link, by name; (time, link).
 
-    Names, units and meanings are those of `vegasfluid.trajectory.LINK_VARIABLES`.
+    `admitted`, `lost`, `marked`, `queue` and `avg_queue` are in packets, `waited` in packets s,
+    `work` and `backlog` in data packets (see `vegasfluid.trajectory.LINK_VARIABLES`).
     """
     counters, structure = link_counters(state, field), field.structure
     disciplines = zip(field.parameters.aqm, state.aqm_states, strict=True)
@@ -109,7 +110,10 @@ def backlog_at(state: State, field: VectorField) -> Any:
 
 
 def flows_of_queues(field: VectorField) -> Float[Array, " queues"]:
-    """Number of queues for which each queue stands: of a group's flows, or 1; (queues,)."""
+    """Number of real queues that each queue of the model represents; (queues,).
+
+    It is the number of flows of the group where each flow has its own queue, and else 1.
+    """
     structure = field.structure
     flows = structure.queue_hop_matrix @ field.parameters.groups.count[structure.hop_groups]
     return jnp.where(np.array(structure.own_queues), flows, 1.0)
@@ -145,7 +149,10 @@ def flows_by_link(field: VectorField) -> Float[Array, "hops links"]:
 
 
 def marked(state: State, field: VectorField) -> np.ndarray:
-    """Packets of one flow of each hop's group that the hop has marked so far; (time, hops)."""
+    """Packets of one flow that each hop has marked since the start; (time, hops).
+
+    It is 0 at hops whose queue discipline does not mark.
+    """
     aqm = field.parameters.aqm
     marks = [aqm[hop.queue].marks for hop in field.structure.hops]
     return np.where(marks, state.signalled - state.dropped, 0.0)
@@ -156,8 +163,14 @@ def queued_packet_size(
 ) -> np.ndarray:
     """Mean size of the packets in each queue, relative to a data packet; (time, link).
 
-    It is the mean over the packets that arrived since the first one in the queue, or since the
-    sample before, whichever is earlier. `backlog` is the work that waits, data packets.
+    It is the mean over the packets admitted since the first one in the queue arrived, or since the
+    sample before, whichever is earlier; 1 where there are none.
+
+    Args:
+        times: sample times, s; (time,).
+        backlog: work that waits at each link, data packets; (time, link).
+        counters: `work` (data packets) and `admitted` (packets) from `link_counters`.
+        field: the equations.
     """
     size = np.ones_like(backlog)
     if not field.structure.has_ack_hops:
@@ -175,7 +188,7 @@ def queued_packet_size(
 
 
 def round_trip_times(times: np.ndarray, state: State, field: VectorField) -> np.ndarray:
-    """Round-trip time of each flow group, without its own access link, s; (time, groups).
+    """Round-trip time of each flow group, s, without jitter and access-link waits; (time, groups).
 
     Args:
         times: sample times, s; (time,).
@@ -193,8 +206,8 @@ def round_trip_times(times: np.ndarray, state: State, field: VectorField) -> np.
 def waiting_times(times: np.ndarray, state: State, field: VectorField) -> np.ndarray:
     """Waiting time in each queue, s; (time, queues).
 
-    The share of a flow that has its own queue is not saved; it is the rate at which packets
-    leave between samples, and at least an equal share.
+    The service rate of a flow that has its own queue is not saved. It is estimated as the rate at
+    which its packets leave between samples, and at least an equal share.
     """
     parameters, structure = field.parameters, field.structure
     capacity = np.asarray(parameters.queues.capacity)
@@ -211,8 +224,13 @@ def waiting_times(times: np.ndarray, state: State, field: VectorField) -> np.nda
 def group_arrays(state: State, rtt: np.ndarray, field: VectorField) -> dict[str, Any]:
     """Windows, RTTs and counters of one flow of each group, by name; (time, group).
 
-    Names, units and meanings are those of `vegasfluid.trajectory.CLASS_VARIABLES`. `rtt` is the
-    round-trip time without the access link, s.
+    The names are `cwnd` (packets), its variance (packets^2), `rtt` (s), `delivered`, `dropped`,
+    `retransmitted`, `sent` (packets since the start) and `timeouts` (number since the start).
+
+    Args:
+        state: saved states.
+        rtt: round-trip time without waiting at the access link, s; (time, groups).
+        field: the equations.
     """
     parameters, structure = field.parameters, field.structure
     cwnd, variance = (

@@ -35,21 +35,21 @@ MEASURED = -1.0
 
 
 class GroupParameters(NamedTuple):
-    """Parameters of each flow group.
+    """Parameters of each flow group; each field (groups,).
 
     Args:
         count: number of flows.
         base_rtt: round-trip time without queueing, s.
         start: time of the first data, s; for random starts the mean.
-        access: rate of the access link, packets/s.
-        initial_window: packets.
-        initial_ssthresh: packets.
-        max_window: packets.
+        access: rate of the access link, packets/s; `NO_LIMIT` (1e15) without one.
+        initial_window: congestion window of a new connection, packets.
+        initial_ssthresh: window at which the first slow start ends, packets.
+        max_window: largest window, packets.
         min_rto: smallest retransmission timeout, s.
-        application_rate: largest rate of the application, packets/s.
+        application_rate: largest rate of the application, packets/s; `NO_LIMIT` (1e15) without one.
         transfer_size: mean size of a transfer, packets; infinite for unlimited ones.
         ecn_capable: 1 where packets may be marked (ECT of RFC 3168), else 0.
-        ack_every: packets that an ACK acknowledges.
+        ack_every: packets that an ACK acknowledges: 2 with delayed ACKs, else 1.
         base_rtt_override: base RTT with which senders start, s; negative: they measure it.
     """
 
@@ -93,8 +93,8 @@ class FluidParameters(NamedTuple):
         groups: parameters of the flow groups.
         queues: parameters of the queues.
         aqm: queue discipline of each queue.
-        propagation: delay from the previous queue to each hop, s.
-        relative_size: size of a packet at each hop relative to a data packet.
+        propagation: delay from the previous queue to each hop, s; 0 for the first hop of a group.
+        relative_size: size of a packet at each hop relative to a data packet; 1 for data.
         delay_events: changes of delay during the run; None without events.
         delay_bounds: bounds on all delays.
     """
@@ -133,8 +133,9 @@ def build_parameters(
 
     Args:
         network: laws, links and delays may contain traced values.
-        base_rtt: base RTT with which the senders of a class start, s, by class name.
-        delay_bounds: shortest and longest delay, s; required where delays are traced.
+        base_rtt: base RTT with which senders start, s, by class name; other classes measure it.
+        delay_bounds: shortest and longest delay, s; required where delays are traced. None: those
+            of the network.
 
     Raises:
         InvalidInput: for an unknown class in `base_rtt`.
@@ -188,7 +189,7 @@ def build_parameters(
 def relative_sizes(
     network: Network, structure: FluidStructure, representatives: Sequence[tuple[str, int]]
 ) -> list[float]:
-    """Size of a packet at each hop relative to a data packet: 1, or that of the class's ACKs.
+    """Size of a packet at each hop relative to a data packet: 1, or the ACK size where ACKs wait.
 
     Args:
         network: the network.
@@ -210,7 +211,7 @@ def class_values(flows: Flows, packet_bytes: int, base_rtt_override: Number) -> 
     """Parameters common to all flow groups of a class, by fields of `GroupParameters`.
 
     Args:
-        flows: the class, with a host.
+        flows: the class, of a resolved network (one whose hosts are known).
         packet_bytes: size of a packet, bytes.
         base_rtt_override: base RTT with which its senders start, s; negative: they measure it.
     """

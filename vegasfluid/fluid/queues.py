@@ -76,7 +76,7 @@ def sum_by_queue(per_hop: PerHop, structure: FluidStructure) -> PerQueue:
 
 
 def flows_per_hop(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
-    """Number of flows whose packets wait in the queue of each hop: its group's, or 1; (hops,)."""
+    """Flows of each hop's group that share its queue: all, or 1 with flow queueing; (hops,)."""
     count = parameters.groups.count[structure.hop_groups]
     return jnp.where(structure.in_own_queue, 1.0, count) if structure.has_own_queues else count
 
@@ -181,14 +181,14 @@ def ack_clocked(parameters: FluidParameters, structure: FluidStructure) -> np.nd
 
 
 def buffer_in_packets(parameters: FluidParameters) -> PerQueue:
-    """Number of packets that fit into each buffer; for one in bytes, of the smallest packets."""
+    """Number of packets that fit into each buffer: of the smallest ones if it counts bytes."""
     in_bytes = np.array([aqm.counts_bytes for aqm in parameters.aqm])
     smallest = jnp.min(parameters.relative_size)
     return parameters.queues.buffer / jnp.where(in_bytes, smallest, 1.0)
 
 
 def byte_mode_factor(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
-    """Factor on the drop probability at each hop: 1, or the packet size, where it counts.
+    """Factor on the drop probability at each hop: 1, or the packet size if the AQM uses it.
 
     The size is relative to a data packet; (hops,).
     """
@@ -251,7 +251,7 @@ def drop_probabilities(
     Args:
         state: state of the equations.
         arriving: packets/s of a flow at each hop.
-        service: service rate of each link, packets/s.
+        service: service rate of each queue, packets/s.
         waiting: number of packets in each queue.
         loss_bias: relative drop probability at a full buffer, from `drop_tail_loss_bias`.
         parameters: parameters of the equations.
@@ -318,8 +318,8 @@ def overflow_in_step(
 ) -> PerHop:
     """Packets of a flow at each hop that exceed the buffer after a solver step.
 
-    A queue that fills within a step overshoots the buffer. The same fraction of the packets that
-    the step admitted at each hop is dropped for it.
+    A queue that fills within a step overshoots the buffer. Then the same fraction of the packets
+    that the step admitted is dropped at all hops of the queue.
 
     Args:
         before: state of the equations before the step.
@@ -345,7 +345,7 @@ def without_overflow(
 ) -> PerQueue:
     """Work in each queue without the packets that a step put there beyond the buffer, data packets.
 
-    Only for queues of single flows; the others are clipped to the buffer, which is the same.
+    Only queues of single flows change; `VectorField.clip` limits other queues to the buffer.
 
     Args:
         queue: work in each queue after the step, data packets.

@@ -26,7 +26,8 @@ REMEDY = "simulate smaller buffers, faster links or longer round trips"
 def needed_bytes(vector_field: VectorField, grid: TimeGrid) -> float:
     """Memory of a run's history and of the states that it saves, bytes.
 
-    The history has the delayed components and their slopes at each step of the longest delay.
+    The history has the delayed components and their slopes at each step of the longest delay, or in
+    as many rows as runs share (see `TimeGrid.finest`).
     """
     rows = grid.shared_rows() or ring_rows(grid.longest_lag, grid.step)
     history = 2 * vector_field.history_size * rows
@@ -43,7 +44,7 @@ def reserve(vector_field: VectorField, grid: TimeGrid) -> Iterator[None]:
         grid: sample times and steps, s.
 
     Raises:
-        TooLarge: for more memory than runs may use, or more than 1e8 steps.
+        TooLarge: for more memory than all runs together may use, or more than 1e8 steps.
     """
     steps = grid.until / grid.step
     if steps > MOST_STEPS:

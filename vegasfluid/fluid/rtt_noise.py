@@ -89,10 +89,10 @@ def minimum_rtt_offset(
 
     Args:
         window: mean window of a flow of each group, packets.
-        loss_rate: losses of a flow, 1/s.
+        loss_rate: losses of a flow of each group, 1/s.
         base_rtt: round-trip time without queueing, s.
         rtt: round-trip time, s.
-        capacity: capacity of each queue's link, packets/s.
+        capacity: capacity of each queue's link, packets/s; only the smallest is used.
         count: number of flows in each group.
     """
     variation = smooth.minimum(loss_rate * rtt * window / 2, 1.0)
@@ -111,16 +111,22 @@ def own_rtt_offset(
 ) -> PerGroup:
     """Mean queueing delay minus the smallest one, s, of flows that have a queue of their own.
 
-    As `minimum_rtt_offset`, but the queue varies with the flow's own window only, and is served at
-    the flow's share.
+    The queue varies with the flow's own window only. The standard deviation of the window is
+    `WINDOW_SPREAD` times its mean, less where losses are rarer than with additive increase. The
+    smallest delay is `MINIMUM_DEVIATIONS` standard deviations below the mean, and at least that of
+    an empty queue.
 
     Args:
         window: mean window of a flow of each group, packets.
-        loss_rate: losses of a flow, 1/s.
+        loss_rate: losses of a flow of each group, 1/s.
         base_rtt: round-trip time without queueing, s.
         rtt: round-trip time, s.
-        shares: rate at which each queue is served, packets/s.
+        shares: rate at which each queue is served, data packets/s; the smallest one on the data
+            path of each group is used.
         structure: static structure of the equations.
+
+    Returns:
+        The difference for every group, also for groups that have no queue of their own.
     """
     data = [(hop.group, hop.queue) for hop in structure.hops if not hop.is_ack]
     least = [

@@ -70,7 +70,8 @@ class LossSignals(NamedTuple):
     """The losses and marks that senders detect now.
 
     Args:
-        rate: packets lost or marked, 1/s for a flow that is sending.
+        rate: packets lost or marked of a flow, packets/s; from `loss_signals` a mean over time, in
+            `SenderSignals` of a flow that is sending.
         prob: probability that a packet is lost or marked.
         lost_prob: probability that a packet is lost; None where nothing is marked (then `prob`).
     """
@@ -102,7 +103,7 @@ class SenderSignals(NamedTuple):
     Args:
         rtt: round-trip time, s.
         measured_rtt: round-trip time that they measure, s (see `FluidOptions.delayed_rtt`).
-        rate: packets/s of a flow that is sending.
+        rate: packets/s that a flow sends while it is sending.
         losses: losses and marks that they detect.
         noise: noise of single round-trip times.
         in_recovery: fraction of the flows that detected a loss in the last round trip.
@@ -113,7 +114,7 @@ class SenderSignals(NamedTuple):
         synchronised: fraction of the queues on the path whose losses follow window growth (see
             `queues.drop_tail_loss_bias`); not traced.
         recovered: loss events of a flow a round trip ago, whose recovery ends now, 1/s.
-        timeout_exits: timeouts that end now, per flow that is sending, 1/s.
+        timeout_exits: timeouts that end now, per flow that is not in a timeout, 1/s.
     """
 
     rtt: PerGroup
@@ -148,7 +149,8 @@ def loss_signals(
         structure: static structure of the equations.
 
     Returns:
-        Packets lost or marked of one flow, 1/s, and probabilities of a loss or mark and a loss.
+        Packets lost or marked of one flow, packets/s, as a mean over the times in which it sends or
+        not; the probability of a loss or mark; and that of a loss, None where no queue marks.
     """
     hops = np.array([number for number, hop in enumerate(structure.hops) if not hop.is_ack])
     group = structure.hop_groups[hops]
@@ -283,7 +285,8 @@ class LossEvents(NamedTuple):
 
     Args:
         rate: number of loss events, 1/s.
-        effective_rate: rate at which loss events at the mean window reduce it as much, 1/s.
+        effective_rate: rate of loss events at the mean window that would reduce the mean equally
+            fast, 1/s.
     """
 
     rate: PerGroup
@@ -334,9 +337,9 @@ def mean_window_growth(
 
 
 def outside_recovery(window: LawState, senders: SenderSignals) -> LawState:
-    """Mean state of the flows outside recovery, from that of all flows (`window`).
+    """Mean state of the flows outside recovery, from the mean state of all flows, `window`.
 
-    All flows in slow start are among them, so their fraction is larger.
+    Only the fraction in slow start differs: no flow in recovery is in slow start, so it is larger.
     """
     slow_start = window.slow_start / smooth.maximum(1 - senders.in_recovery, TINY)
     return window._replace(slow_start=smooth.minimum(slow_start, 1.0))
@@ -347,8 +350,9 @@ def timeout_fraction(
 ) -> PerCell:
     """Fraction of the loss events that end in a timeout, for windows of `cwnd` packets, 0 to 1.
 
-    A synchronised loss is a single one, and its retransmission is not lost. A mark has the
-    response of a loss, but its packet has arrived and is not retransmitted (RFC 3168, 6.1.2).
+    It is 0 without `FluidOptions.timeouts`, and for senders that do not retransmit. A synchronised
+    loss is a single one, and its retransmission is not lost. A mark has the response of a loss, but
+    its packet has arrived and is not retransmitted (RFC 3168, 6.1.2).
     """
     if not options.timeouts or not law.rules.reliable:
         return jnp.zeros_like(cwnd)
@@ -375,7 +379,8 @@ def capped_loss_rate(losses: PerGroup, rtt: PerGroup, bounds: DelayBounds) -> Pe
 def timeout_duration(cwnd: PerGroup, senders: SenderSignals) -> PerGroup:
     """Mean time in which a flow does not send after a timeout, s, for windows of `cwnd` packets.
 
-    It is the timer with mean backoff, and half of the slow start to half the window.
+    It is the mean retransmission timer with backoff, plus half the duration of the slow start to
+    half the window.
     """
     p = smooth.minimum(senders.losses.drop_prob, LARGEST_BACKOFF_PROB)
     backoff = (1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6) / (1 - p)

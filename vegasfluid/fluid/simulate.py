@@ -61,9 +61,9 @@ def simulate_fluid(
     Returns:
         A trajectory, an `xarray.Dataset` with class means and queues over time (see
         `vegasfluid.trajectory`). Its attribute `warnings` has one line for each reason why the
-        model may be inaccurate; `error_estimate` has three numbers: three times the largest
-        relative change of a class's goodput, a mean queue and a link's drops by the last halving,
-        each taken to be at least a quarter of that by the halving before, and half the largest.
+        model may be inaccurate. `error_estimate` has three numbers: three times the largest
+        relative change of a class's goodput, a mean queue and a link's drops by the last halving.
+        Each change counts as at least a quarter of the previous one, and half the largest.
 
     Raises:
         InvalidInput: for invalid times or an unknown class.
@@ -113,11 +113,15 @@ def simulate_density(
         warmup: time that the metrics exclude, s; a quarter of the run where it is None.
         samples: number of evenly spaced sample times.
         options: modelling options.
-        base_rtt: base RTT with which the Vegas senders of a class start, s, by class name.
-        tolerance: relative error of goodput, queues and drops; None: one run with the default step.
+        base_rtt: base RTT with which the Vegas senders of a class start, s, by class name; one that
+            is too small is never corrected.
+        tolerance: relative error of goodput, queues and drops, to which steps are halved; None: one
+            run with the default step, whose error is unknown.
 
     Returns:
-        A trajectory, with the attributes `warnings` and `error_estimate` of `simulate_fluid`.
+        A trajectory, an `xarray.Dataset` with class means and queues over time. Its attribute
+        `warnings` has one line for each reason why the model may be inaccurate; `error_estimate`
+        has the estimated relative errors of goodput, queues and drops (see `simulate_fluid`).
 
     Raises:
         InvalidInput: for invalid times or an unknown class.
@@ -154,13 +158,28 @@ def record_fluid(
     warmup: float | None = None,
     tolerance: float | None = TOLERANCE,
 ) -> Recording:
-    """Simulate a network by its fluid model, as plain arrays at evenly spaced times.
+    """Simulate a network by its fluid model, as plain arrays without labels.
 
-    Arguments and errors are those of `simulate_fluid`.
+    Args:
+        network: the network.
+        until: simulated time, s.
+        samples: number of evenly spaced sample times.
+        resolution: whether each class is represented by its mean window or by the distribution of
+            its windows.
+        options: modelling options.
+        base_rtt: base RTT with which the Vegas senders of a class start, s, by class name.
+        warmup: time that error estimates exclude, s; a quarter of the run where it is None.
+        tolerance: relative error of goodput, queues and drops, to which steps are halved; None: one
+            run with the default step, whose error is unknown.
 
     Returns:
-        Times (s), arrays (time, flow) and (time, link) by names of variables, and the estimated
-        relative errors; without labels.
+        Times (s): evenly spaced, and the end of the warm-up; arrays (time, flow) and (time, link)
+        by names of variables; and the estimated relative errors, None without a tolerance.
+
+    Raises:
+        InvalidInput: for invalid times or an unknown class.
+        TooLarge: for a run that needs too much memory or too many steps.
+        SolveFailed: if the solution does not stay finite, or violates an invariant.
     """
     model = build(network, options=options, resolution=resolution, base_rtt=base_rtt)
     floats, vector_field = model.as_floats(), model.vector_field
@@ -194,8 +213,8 @@ def to_dataset(
         tolerance: largest relative error of the run; None: the error was not estimated.
 
     Returns:
-        The trajectory, with the attributes `engine`, `warmup` and, where there are any,
-        `error_estimate`, `tolerance` and `warnings`.
+        The trajectory, with the attributes `engine` and `warmup` (s). If errors were estimated, it
+        has `error_estimate` and `tolerance`, too; if there are warnings, `warnings`.
     """
     attributes: dict[str, Any] = {"engine": engine, "warmup": warmup}
     if recording.error is not None and tolerance is not None:

@@ -25,9 +25,9 @@ class State(NamedTuple):
     Args:
         loss_events: number of loss events of a flow since the start.
         arrived: packets of a flow that arrived at each hop since the start.
-        signalled: packets lost or marked there to which the sender responds.
-        dropped: packets lost there.
-        queue: waiting work, data packets.
+        signalled: packets of a flow lost or marked at each hop to which the sender responds.
+        dropped: packets of a flow lost at each hop.
+        queue: work waiting in each queue, data packets; of one flow where it has its own queue.
         aqm_states: state of each queue discipline.
         classes: state of each class of flows, a `LawState` or a `density.Distribution`; in saved
             states its `Moments`.
@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Mean and variance of the windows of a class, as saved.
+    """Mean and variance of the windows of each flow group of a class, as saved.
 
     Args:
         cwnd: mean congestion window, packets.

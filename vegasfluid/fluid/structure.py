@@ -41,7 +41,7 @@ class FluidStructure(NamedTuple):
 
     Args:
         groups_per_class: number of flow groups of each class, in the network's order.
-        rtt_index: for each group, which of the distinct base RTTs it has.
+        rtt_index: for each group, the index of its base RTT among the distinct ones.
         hops: hops of all groups, group by group.
         queue_links: for each queue its link: the number of a link of the network, plus the number
             of links in the reverse direction.
@@ -68,7 +68,7 @@ class FluidStructure(NamedTuple):
 
     @property
     def link_count(self) -> int:
-        """Number of links, each direction that has queues counted."""
+        """Number of links; twice the network's number where packets wait in both directions."""
         return max(self.queue_links) + 1
 
     @property
@@ -172,8 +172,8 @@ def build_structure(
 
     Args:
         network: the network.
-        groups_per_class: number of flow groups of each class.
-        rtt_index: for each group, which of the distinct base RTTs it has.
+        groups_per_class: number of flow groups of each class, in the network's order.
+        rtt_index: for each group, the index of its base RTT among the distinct ones.
     """
     two_way = network.two_way
     hops: list[Hop] = []
@@ -202,7 +202,7 @@ def number_queues(
     """Number the queues: one for each link, or with flow queueing for each hop there.
 
     Args:
-        hops: hops, with the number of the link in place of the queue's.
+        hops: hops, with the number of the link in place of the queue's number.
         own_links: numbers of the links with flow queueing.
         link_count: number of links.
 

@@ -23,8 +23,8 @@ __all__ += ["with_longer_steps"]
 LARGEST_STEP = 0.02
 """Longest step, s (chosen, to resolve the filling of a queue even with long round trips)."""
 LARGEST_LATE_STEP = 0.05
-"""Longest step after the initial transient, s, of `with_longer_steps`. On network 2 it changes
-goodput by up to 0.3 %; half the usual step changes it by 0.1 %."""
+"""Longest step after the initial transient, s, of `with_longer_steps`. On network 2 of Weigle and
+Feng it changes goodput by up to 0.3 %; half the usual step changes it by 0.1 %."""
 TRANSIENT_PART = 40
 """The initial transient ends 1/40 of the run after the last start or event (chosen)."""
 SAFETY_FACTOR = 0.99
@@ -51,7 +51,7 @@ class TimeGrid(NamedTuple):
         samples: number of evenly spaced sample times from 0 to `until`.
         step: length of the steps, s.
         longest_lag: longest delay, s: the length of the solver's history.
-        longer_steps: (time in s, factor) from which steps are longer by that factor; None: never.
+        longer_steps: a time (s) and the factor by which steps are longer from then on; None: never.
         warmup: another time at which the solution is saved, s; None: none.
         aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs;
             otherwise all steps have the same length, and the solution does not depend on `samples`.
@@ -119,9 +119,10 @@ def density_step(step: float, shortest: float) -> float:
 
 
 def link_limits(links: Links) -> list[float]:
-    """Upper limits of the solver's step, s, by links: buffers to fill, AQM states to follow.
+    """Upper limits of the solver's step, s, that the links set.
 
-    One or two limits for each link, from its capacity, buffer and AQM.
+    Each link sets half the time in which it sends a full buffer. If the state of its AQM relaxes,
+    it also sets `AVERAGING_STEPS` times the time constant.
     """
     limits = []
     for capacity, buffer, aqm in links:
@@ -165,8 +166,10 @@ def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES)
 def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
     """Copy of the grid with longer steps after the initial transient of a network.
 
-    Queues then delay every packet. If they do not persist, the solver reports a delay shorter than
-    the step; use the original grid then.
+    The steps are longer by a whole factor, up to `LARGEST_LATE_STEP` and the limits of the links;
+    with a factor below 2 the grid is unchanged. They may exceed the shortest base RTT, as queues
+    then delay every packet. If the queues empty, the solver reports a delay shorter than the step;
+    use the original grid in that case.
     """
     starts = [start for flows in network.flows.values() for start in flow_starts(flows)]
     last_change = max([*starts, *(event.at for event in network.events)])

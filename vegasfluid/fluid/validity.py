@@ -69,9 +69,11 @@ def step_warnings(run: Recording, tolerance: float) -> Iterator[str]:
 
 
 def class_warnings(run: Recording, late: slice) -> Iterator[str]:
-    """Lines about classes with small windows (packets), many timeouts, or reordering.
+    """Lines about classes with small windows, many timeouts, or reordering.
 
-    They follow from means over the samples `late`, those after the warm-up.
+    A class has a line for a mean window below `FEW_PACKETS`, for more than `MANY_TIMEOUTS` timeouts
+    per lost packet, and for jitter that reorders its packets. Windows and counts are those of the
+    samples `late`, after the warm-up. Unresponsive classes have none.
     """
     counts = run.network.counts
     cwnd = class_means(counts, run.flows["cwnd"][late]).mean(axis=0)
@@ -104,9 +106,9 @@ def class_warnings(run: Recording, late: slice) -> Iterator[str]:
 def start_warnings(run: Recording, late: slice) -> Iterator[str]:
     """Lines about classes in which flows of equal base RTT have unequal windows after the warm-up.
 
-    Their senders estimate the base RTT, and those that start while there is a queue measure
-    part of its delay as base RTT. The windows are means over the samples `late` after the last
-    start.
+    A class has a line if its senders estimate the base RTT and these windows differ by a factor
+    above `LATE_STARTS`: flows that start while there is a queue measure part of its delay as base
+    RTT. The windows are means over the samples `late` that follow the last start.
     """
     first = 0
     for name, flows in run.network.flows.items():
@@ -131,7 +133,10 @@ def start_warnings(run: Recording, late: slice) -> Iterator[str]:
 def link_warnings(run: Recording, late: slice) -> Iterator[str]:
     """Lines about links with few flows, unequal losses at a full buffer, or an oscillating queue.
 
-    They follow from the samples `late`, those after the warm-up.
+    A link has a line for fewer than `FEW_FLOWS` flows. Where only a full buffer that all flows
+    share drops packets, it has one for losses that differ by more than `UNEVEN`. Elsewhere it has
+    one for a queue whose standard deviation exceeds `LARGEST_OSCILLATION` times its mean, or times
+    1 packet if that is more. Losses and queues are those of the samples `late`, after the warm-up.
     """
     lost = run.links["lost"][-1] - run.links["lost"][late.start]
     admitted = run.links["admitted"][-1] - run.links["admitted"][late.start]

@@ -147,8 +147,8 @@ class VectorField(NamedTuple):
     def clip(self, state: State) -> State:
         """The state clipped to its domain: windows, queues, AQM states, fractions of flows.
 
-        Windows are at most `max_window`, queues at most the buffer (packets). Counters are not
-        clipped: their derivatives are never negative.
+        Windows are at most `max_window`, queues at most the buffer or a flow's own limit (packets).
+        Counters are not clipped: their derivatives are never negative.
         """
         largest, buffers = self.parameters.groups.max_window, self.parameters.queues.buffer
         longest = queue_limits(self.parameters, self.structure)
@@ -166,7 +166,13 @@ class VectorField(NamedTuple):
 
 
 def derivatives(state: State, observed: Observables, field: VectorField) -> State:
-    """Time derivative of each part of the state, in its unit per second, from `observe`."""
+    """Time derivative of each part of the state, in its unit per second.
+
+    Args:
+        state: state of the equations.
+        observed: what `observe` computes from it.
+        field: the equations.
+    """
     parameters, structure = field.parameters, field.structure
     arriving, started = observed.arriving, observed.started
     growth = window_growth(state, observed, field)
@@ -222,7 +228,8 @@ def class_derivative(
 ) -> ClassDerivative:
     """Time derivative of the state of class `number`, with restarts for new transfers.
 
-    Each field is in its unit per second; so are loss events and timeouts of a flow that sends.
+    A field of the state has its unit per second. Loss events and timeouts, 1/s, are those of a
+    started flow that is not in a timeout.
     """
     part = list(field.structure.class_slices)[number]
     senders, started = select(observed.senders, part), observed.started[part]

@@ -85,7 +85,7 @@ class WindowMesh(NamedTuple):
         """Change of the flows in each cell, 1/s, as growth moves their windows between cells.
 
         Args:
-            masses: fraction of the flows in each cell.
+            masses: fraction of the flows in each cell; (groups, cells).
             shared: state whose fields other than the window all flows of a group share.
             derivative: unused.
             growth: maps states of the law to their derivative, apart from losses.
@@ -98,7 +98,8 @@ class WindowMesh(NamedTuple):
     ) -> Masses:
         """Loss events, fraction of the flows per second, by the cell of the window after the loss.
 
-        The flows are then in recovery; shape (groups, recovery_cells).
+        The flows are then in recovery; shape (groups, recovery_cells). The window after a loss is
+        at least `SMALLEST_SSTHRESH`, but never larger than the window before it.
 
         Args:
             masses: loss events in each cell, fraction of the flows per second; (groups, cells).

@@ -17,7 +17,7 @@ __all__ = ["require_programs", "this_kernel"]
 MISSING = 2
 """Exit status of the test where something is missing on the machine."""
 REMEDY = "or --kernel PATH, a User Mode Linux kernel"
-"""What runs the test without any of this."""
+"""What a user can do instead where the kernel of this machine cannot run the test."""
 
 
 def this_kernel() -> Reference:

@@ -26,19 +26,19 @@ from vegasfluid.errors import ComputationFailed, InvalidInput
 __all__ = ["user_mode_kernel"]
 
 MEMORY = "1024M"
-"""Memory of the kernel, which takes as much of it as it uses (chosen)."""
+"""Largest memory of the kernel, of which it takes only what it uses (chosen)."""
 BOOT_TIME = 1_700_000_000_000_000_000
 """Time of day at which the kernel starts, ns (chosen: always the same, so that runs repeat)."""
 SEED = "UML_SEED"
 """Environment variable with the seed of the kernel's random numbers, where the kernel has one."""
 LONGEST_QUESTION = 20.0
-"""Time in which a kernel must print its version, s (chosen)."""
+"""Longest time that a kernel may take to print its version, s (chosen)."""
 OUTPUT, ERRORS, STATUS = "output", "errors", "status"
 """Files in which the test's output, its messages and its exit status are left."""
 CONSOLE = "console"
 """File for the kernel's messages; a pipe would interrupt the kernel, so that no run repeats."""
 TCP_MEMORY = "400000 500000 600000"
-"""Pages that all sockets may use: in `tcp_mem`'s order, of which none is reached (chosen)."""
+"""Three limits of the memory pages of all sockets, as in `tcp_mem` (chosen: none is reached)."""
 
 INIT = f"""\
 #!/bin/sh

@@ -32,7 +32,7 @@ INITIAL_WINDOW = 10
 SMALLEST_RTO = 0.2
 """Linux's lower bound of the retransmission timeout, s (TCP_RTO_MIN)."""
 LINUX_RECOVERY = ("sack", "rack")
-"""Recovery schemes of the model that are Linux's, or near it."""
+"""Recovery schemes of the model for which Linux's recovery needs no note."""
 DELAYED_ACK = 0.04
 """Linux's smallest delayed-ACK timer, s (TCP_ATO_MIN)."""
 FIXED = {
@@ -40,9 +40,10 @@ FIXED = {
     "dctcp": ("gain", "initial_alpha"),
     "scalable": ("increase", "decrease"),
 }
-"""Parameters of congestion controls that the kernel has as the model's defaults, and not others."""
+"""Parameters that the kernel fixes at the model's default values, by congestion control."""
 LARGEST_WINDOW = 1 << 26
-"""Window from which on none is set, bytes (chosen: half of the largest buffer of a socket)."""
+"""Smallest window for which receivers advertise no limit of their own, bytes (chosen: half of the
+largest buffer of a socket)."""
 
 
 def control_of(name: str, flows: Flows) -> tuple[str, str]:
@@ -88,7 +89,8 @@ def require_one_vegas(vegas: Mapping[str, VegasParameters]) -> None:
 def sender_route(flows: Flows) -> str:
     """Attributes of the route on which hosts send the flows of a class, for `ip route`.
 
-    Those of its host settings that differ from Linux's own: initial window, smallest RTO.
+    They set the initial window (packets) and the smallest retransmission timeout where these differ
+    from Linux's own; an empty text where neither does.
     """
     words, host = "", flows.settings
     if round(host.initial_window) != INITIAL_WINDOW:
@@ -107,7 +109,10 @@ def receiver_route(flows: Flows) -> str:
 
 
 def host_notes(name: str, flows: Flows) -> list[str]:
-    """Sentences on what Linux hosts do otherwise than those of class `name`."""
+    """Sentences on how Linux hosts recover and delay ACKs differently from those of class `name`.
+
+    The list is empty if they do both in the same way.
+    """
     notes, host = [], flows.settings
     recovery = getattr(flows.law, "recovery", "sack")
     if recovery not in LINUX_RECOVERY:
@@ -125,7 +130,7 @@ def host_notes(name: str, flows: Flows) -> list[str]:
 
 
 def window_bytes(flows: Flows, segment: int) -> int:
-    """Largest window that receivers of a class advertise, bytes; 0: that of the buffer.
+    """Largest window that receivers of a class advertise, bytes; 0: only the buffer limits it.
 
     Args:
         flows: the class.

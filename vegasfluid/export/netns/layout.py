@@ -24,9 +24,9 @@ __all__ = ["HEADERS", "Layout", "layout_of"]
 HEADERS = 52
 """Headers of IPv4 and TCP with timestamps, bytes."""
 PER_NODE = 1 << 14
-"""Subnets of the hosts at a node, which together are 10.NODE.0.0/16."""
+"""Number of subnets for the hosts at a node, which together are 10.NODE.0.0/16."""
 LINKS = 255
-"""Number in place of a node's for the subnets of links between routers."""
+"""Value of NODE in addresses of links between routers, 10.255.0.0/16; nodes have lower numbers."""
 FIRST_PORT = 5001
 """Port of the first flow (chosen)."""
 
@@ -38,8 +38,9 @@ class Layout:
     Args:
         namespaces: routers and hosts.
         veths: pairs of devices that join them.
-        flows: for each flow, what `traffic.py` has to know.
-        links: for each link, its name, namespace and device, as `traffic.py` reads them.
+        flows: for each flow what `traffic.py` reads: `class` (index), `control`, `from` and `to`
+            (namespaces), `address`, `port`, `start` (s) and `window_bytes`.
+        links: for each link what `traffic.py` reads: `name`, `namespace` and `device`.
     """
 
     namespaces: list[Namespace] = field(default_factory=list)
@@ -69,8 +70,8 @@ def layout_of(network: Network, controls: Mapping[str, str]) -> Layout:
         Namespaces with their commands, pairs of devices, flows and links.
 
     Raises:
-        InvalidInput: for paths that are not shortest routes, queue disciplines that Linux does not
-            support, or too many nodes or flows.
+        InvalidInput: for paths that are not the only shortest routes, queue disciplines that Linux
+            does not support, or too many nodes, or hosts at a node.
     """
     topology = build_topology(network, "Linux")
     if topology.nodes >= LINKS:
@@ -163,7 +164,13 @@ class Hosts:
     def add_sender(self, label: str, node: int, name: str, rtt: float) -> Namespace:
         """Add a host that sends flows of class `name` with a base RTT (s), and return it.
 
-        Its delay is the host's `netem` on the way there, and the router's on the way back.
+        The host's `netem` delays its data, and the router's `netem` the ACKs to it.
+
+        Args:
+            label: name of the host.
+            node: node of its router.
+            name: name of the class.
+            rtt: base RTT of its flows, s.
         """
         flows, size = self.network.flows[name], self.network.packet_bytes
         host, _ = self.add(label, node, sender_route(flows))
@@ -178,7 +185,7 @@ class Hosts:
     def add_class(self, index: int, name: str, control: str) -> None:
         """Add the hosts and flows of one class.
 
-        Flows of one base RTT without access rates share a host; all receivers are one host.
+        Without an access rate, flows of one base RTT share a host. All receivers are one host.
 
         Args:
             index: index of the class.
@@ -212,7 +219,8 @@ class Hosts:
 def one_way_delay(network: Network, name: str, rtt: float) -> float:
     """Delay of netem in each direction, s: half of a flow's base RTT.
 
-    Without what netem adds itself: a packet's and its ACK's transmission at the access rate.
+    The transmission times of a packet and its ACK at the access rate are subtracted from the base
+    RTT, as netem adds them itself.
 
     Args:
         network: the network.

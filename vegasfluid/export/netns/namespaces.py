@@ -39,7 +39,8 @@ ETHERNET = 14
 BURST = 86
 """Bytes by which the token bucket is larger than a packet (chosen: tc rounds the bucket)."""
 ENDLESS = 1_000_000
-"""Packets in netem's queue, and a thousandth of the bytes in the bucket's (chosen: never full)."""
+"""Limit of netem's queue, packets; the limit of the token bucket's queue, bytes, is 1000 times this
+number (chosen: never full)."""
 FAST = "100gbit"
 """Rate with which netem keeps packets in order where it delays them at random (chosen)."""
 
@@ -78,7 +79,7 @@ class Veth:
     mtu: int
 
     def command(self, prefix: str) -> str:
-        """The command of `ip` that makes the pair; `prefix` is that of all namespaces."""
+        """The command of `ip` that makes the pair; all names of namespaces start with `prefix`."""
         first, second = (
             f"{device} netns {prefix}{end.name} mtu {self.mtu} address {hardware(self.subnet, i)}"
             for i, (end, device) in enumerate(zip(self.ends, self.devices, strict=True))
@@ -112,12 +113,12 @@ def address_of(subnet: int, end: int) -> str:
 
 
 def hardware(subnet: int, end: int) -> str:
-    """Hardware address of an end of a veth pair: locally administered, with its IP address."""
+    """Hardware address (MAC) of an end of a veth pair: `02:00`, and the bytes of its IP address."""
     return "02:00:" + ":".join(f"{int(byte):02x}" for byte in address_of(subnet, end).split("."))
 
 
 def microseconds(seconds: float) -> str:
-    """A time (s) as tc reads it.
+    """A time (s) as tc reads it, in microseconds with up to three digits after the point.
 
     >>> microseconds(0.0015)
     '1500us'

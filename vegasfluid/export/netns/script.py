@@ -30,7 +30,7 @@ __all__ = ["export_netns"]
 SMALLEST_PACKET = 576
 """Smallest packet, bytes (Linux clips the segments of smaller ones)."""
 QUEUE_SAMPLES = 2000
-"""Times at which the test counts the waiting packets (chosen: on a run of 200 s each 0.1 s)."""
+"""Number of times at which the test counts the waiting packets (chosen: every 0.1 s in 200 s)."""
 DELAY_NOTE = "All delay is at the hosts, half of each base RTT before the links and half after."
 
 HEAD = """\
@@ -98,7 +98,7 @@ for module in veth sch_netem sch_tbf sch_red sch_pie sch_codel sch_fq sch_fq_cod
     load "$module"
 done
 """
-"""First lines of the script: functions, and how it ends."""
+"""First lines of the script after its head: functions, and checks of what it needs."""
 
 END = r"""
 "${PYTHON:-python3}" -I -S "$here/traffic.py" "$here/plan.json" "$prefix" "${1:-@SEED@}" &
@@ -150,7 +150,7 @@ def export_netns(model: Model, points: Points, seed: int) -> Exported:
 
 
 def require_static(network: Network) -> None:
-    """Raise InvalidInput for events, jitter, or packets of a size that Linux does not support."""
+    """Raise InvalidInput for events, jitter, or packets smaller than `SMALLEST_PACKET` bytes."""
     if network.events:
         raise Unsupported(
             "events", "a change of delay", "the test cannot change a delay while it runs"
@@ -207,9 +207,10 @@ def batch(function: str, namespace: Namespace, commands: list[str]) -> list[str]
 
 
 def vegas_lines(vegas: Mapping[str, VegasParameters]) -> list[str]:
-    """Lines that set the kernel's Vegas parameters (packets) and note the present ones.
+    """Lines that set the kernel's Vegas parameters (packets) after storing the present ones.
 
-    `vegas` has the parameters of each Vegas class, which are all equal; empty: no lines.
+    The script restores these when it ends. `vegas` has the parameters of each Vegas class, which
+    are all equal; without such classes there are no lines.
     """
     if not vegas:
         return []

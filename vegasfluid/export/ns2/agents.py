@@ -42,7 +42,7 @@ CUBIC_NOTE = (
     "For {}, ns-2 has the CUBIC of Linux 2.6.22 (implementation ns2), the model has {}. Where a "
     "standard TCP would have the larger window, ns-2's CUBIC grows more slowly."
 )
-"""What differs where the model has another implementation."""
+"""Note for a class whose CUBIC has another implementation in the model."""
 KERNEL_ONE = 1024
 """The number 1 in the parameters of the kernel's CUBIC."""
 
@@ -54,8 +54,8 @@ class Agent(NamedTuple):
         sender: OTcl class of the sender.
         receiver: OTcl class of the receiver.
         variables: values of the sender's OTcl variables, by name.
-        control: the kernel's name of the congestion control, for `Agent/TCP/Linux`.
-        parameters: its parameters in the kernel's units.
+        control: the kernel's name of the congestion control, for `Agent/TCP/Linux`; else empty.
+        parameters: parameters of `control` in the kernel's units, by name.
         notes: differences from the model, one sentence each.
     """
 
@@ -74,6 +74,9 @@ def agent_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters])
         name: name of the class.
         flows: its congestion control and host settings, complete.
         parameters: alpha, beta and gamma for ns-2 (packets), by Vegas class.
+
+    Returns:
+        The agents, with host settings among the variables; UDP has no variables.
 
     Raises:
         InvalidInput: for a congestion control or parameters that ns-2 does not support.
@@ -128,10 +131,12 @@ def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Age
 
 
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
-    """ns-2 agents for the Linux kernel's CUBIC with the parameters of `law`.
+    """ns-2 agents for the Linux kernel's CUBIC with the parameters of `law` in the kernel's units.
 
-    In the kernel's units; raises InvalidInput unless recovery is by SACK and C is 0.4, and for a
-    `friendly_increase`. A note says so if the model has another implementation.
+    They have a note if the model has another implementation of CUBIC.
+
+    Raises:
+        InvalidInput: unless recovery is by SACK and C is 0.4, and for a `friendly_increase`.
     """
     require_values(name, law, "ns-2", recovery="sack", C=CUBIC_C)
     require_computed_increase(name, law, "ns-2")
@@ -163,7 +168,7 @@ def udp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent
 def linux(control: str, **parameters: int) -> Agent:
     """ns-2 agents that run the Linux kernel's congestion control `control`.
 
-    With parameters in the kernel's units.
+    `parameters` are its parameters, in the kernel's units.
     """
     return Agent(*LINUX, {"timestamps_": "true"}, control, parameters)
 

@@ -45,13 +45,14 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[s
 
 
 CERTAIN = 1
-"""ns-2's `mark_p_`, with which RED drops where its curve has a probability of 1."""
+"""ns-2's `mark_p_` with which RED drops, and does not mark, where its curve has probability 1."""
 
 
 def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
     """Values of the variables of ns-2's RED by name, as text of Tcl.
 
-    Thresholds in packets of `packet_bytes` bytes; includes those that ns-2 would choose itself.
+    Thresholds are in packets of `packet_bytes` bytes. Variables for which ns-2 would choose a value
+    itself are included.
     """
     numbers: dict[str, Any] = {
         "thresh_": red.min_thresh,
@@ -74,7 +75,9 @@ def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
 
 
 def pi_variables(law: Pi, packet_bytes: int) -> dict[str, str]:
-    """Values of the variables of ns-2's PI by name, as text of Tcl, for packets of some bytes.
+    """Values of the variables of ns-2's PI by name, as text of Tcl.
+
+    Queues are in packets of `packet_bytes` bytes.
 
     >>> pi_variables(Pi(q_ref=200), 1500)["qref_"]
     '200'

@@ -41,7 +41,7 @@ HOSTS = {
         ("rack",),
     ),
 }
-"""What ns-2 has instead of the settings of other hosts."""
+"""Values that replace settings of hosts that ns-2 does not have, by setting."""
 APPLICATION_NOTE = (
     "In ns-2 the window of {} grows on every ACK, on the model's hosts only while it limits the "
     "sender."
@@ -154,7 +154,8 @@ def global_lines(model: Model, network: Network, topology: Topology, seed: int) 
 def link_lines(network: Network, topology: Topology) -> list[str]:
     """Script lines with the list of links: nodes, rate (bit/s), delay (s), queues; and their names.
 
-    Both directions have the same queue where both carry data; otherwise the way back is unlimited.
+    Both directions have the same queue where both carry data. Otherwise the reverse direction has a
+    drop-tail queue of `UNLIMITED` packets.
     """
     lines = [
         "",
@@ -220,7 +221,8 @@ def class_lines(
 def starts(flows: Flows) -> list[str]:
     """Start times of a class (s) as words of Tcl.
 
-    One value, one per flow, or `spread` and the latest time of random starts.
+    They are one time for all flows, one for each flow, or `spread` and the latest time of random
+    starts.
     """
     if isinstance(flows.start, UniformStart):
         return ["spread", tcl_number(flows.start.spread)]
@@ -228,7 +230,7 @@ def starts(flows: Flows) -> list[str]:
 
 
 def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
-    """A value, or several, as a tuple."""
+    """A single value as a tuple of one; a tuple is returned unchanged."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -238,11 +240,12 @@ def event_lines(network: Network, topology: Topology) -> list[str]:
     Each is a list of the time (s), a command, what it changes, and the new delays (s).
 
     Args:
-        network: with its events.
+        network: the network, with its events.
         topology: nodes of the links.
 
     Raises:
-        Unsupported: where flows with different RTTs share an access link that changes.
+        Unsupported: if access links change of a class whose flows differ in base RTT and have no
+            access rate.
     """
     lines = []
     for event in network.events:

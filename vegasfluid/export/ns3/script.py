@@ -45,11 +45,11 @@ HOSTS = {
         "packets of a connection at once.",
     )
 }
-"""What ns-3 has instead of the settings of other hosts."""
+"""Values that replace settings of hosts that ns-3 does not have, by setting."""
 FAST = "1000Gbps"
 """Rate of an access link without a limit (chosen)."""
 QUEUE_SAMPLES = 2000
-"""Times at which a scenario counts the waiting packets (chosen: on a run of 200 s each 90 ms)."""
+"""Number of times at which a scenario counts the waiting packets after the warm-up (chosen)."""
 UNLIMITED = ("ns3::FifoQueueDisc", {"MaxSize": "1000000p"})
 """Queue without a limit (chosen: a million packets)."""
 HEAD = '''\
@@ -210,7 +210,7 @@ def attributes_of(senders: Mapping[str, Sender]) -> dict[str, str]:
 def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, str]]:
     """ns-3's queue discipline of link `name` and its attributes as texts, in packets or bytes.
 
-    The device holds one more packet.
+    It holds one packet less than the link's buffer, at least one, as the device holds another.
 
     Raises:
         InvalidInput: for jitter or a queue discipline that ns-3 does not support.
@@ -252,8 +252,8 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
 def link_entry(network: Network, name: str, topology: Topology) -> tuple[Any, ...]:
     """Entry of the scenario's `LINKS` for link `name`.
 
-    First and last node, rate (text in bit/s), delay (text in ns), and the queues of both
-    directions.
+    It has the first and last node, rate (text in bit/s), delay (text in ns), and the queues of both
+    directions; the reverse one is unlimited if no class sends data there.
     """
     link = network.links[name]
     queue = queue_of(name, link, network.packet_bytes)
@@ -311,7 +311,11 @@ def starts(flows: Flows) -> dict[str, float] | list[float]:
 
 
 def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
-    """Changes of delay: time (s), a link's name or a class's index, new delays (texts in ns)."""
+    """Changes of delay: time (s), a link's name or a class's index, new delays (texts in ns).
+
+    For a link there is one delay; for the access links of a class one for each flow, or a single
+    one if all are equal.
+    """
     changes: list[tuple[float, str | int, list[str]]] = []
     for event in network.events:
         at = float(event.at)

@@ -82,7 +82,7 @@ def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sen
 def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
     """The type ns3::TcpCubic with the parameters of `law`.
 
-    It has HyStart if the model's implementation is ns-3's; a note states this if it is another.
+    It has HyStart only if the model's implementation is ns-3's; for another one it has a note.
     Raises Unsupported for a `friendly_increase`.
     """
     require_computed_increase(name, law, "ns-3")
@@ -110,7 +110,7 @@ def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) ->
 def scalable(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
     """The type ns3::TcpScalable with increase and decrease of `law`.
 
-    A note states this if the model has a legacy window, which ns-3 does not have.
+    It has a note if the model has a legacy window, which ns-3 does not have.
     """
     values = {"AIFactor": str(max(round(1 / law.increase), 1)), "MDFactor": repr(law.decrease)}
     notes = ()
@@ -180,9 +180,11 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
 
 
 def duration_variable(kind: OnOff, mean: float) -> str:
-    """ns-3's random variable (text) for on or off times (s) with a mean in s.
+    """ns-3's random variable (text) for on or off times, s.
 
-    Exponential or Pareto, by `kind`.
+    Args:
+        kind: traffic source, whose times are exponential or Pareto.
+        mean: mean of the times, s.
     """
     if kind.times == "exponential":
         return f"ns3::ExponentialRandomVariable[Mean={mean!r}]"
