@@ -17,7 +17,8 @@ from vegasfluid.packet.state import link_of, waiting_of
 __all__ = ["REFUSED", "admit", "backlog", "packets_waiting"]
 
 decide: Callable[..., int]
-"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet."""
+"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet: ADMIT,
+EARLY, FORCED or MARK."""
 
 REFUSED = -1
 """Result of `admit` for a dropped packet; times are not negative."""

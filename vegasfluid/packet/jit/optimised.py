@@ -82,8 +82,13 @@ def dispatcher(
 ) -> Any:
     """Numba's function of a table of addresses, compiled when it is called.
 
-    `cache` states whether Numba keeps the machine code in its cache folder; the other arguments are
-    those of `optimised_kernel`.
+    Args:
+        function: takes a `Simulation` and returns an integer.
+        values: replacements of globals, by name.
+        layout: the record type of each array of the simulation.
+        called: names of functions that are called, not inlined.
+        mark: appended to function names.
+        cache: whether Numba keeps the machine code in its cache folder.
     """
     inline = njit(forceinline=True, **INNER_OPTIONS)
     call = njit(forceinline=False, **INNER_OPTIONS)  # or the caller's option would be its own

@@ -96,7 +96,7 @@ order (`sack_...`)."""
 RACK_FLOW: dict[str, type] = {
     name: np.int64 if isinstance(value, int) else np.float64 for name, value in RACK_INITIAL.items()
 }
-"""Types of these fields."""
+"""Types of the fields in `RACK_INITIAL`, by name: int64 or float64."""
 
 RACK_SLOT: list[tuple[str, type]] = [
     ("lost", np.uint8),
@@ -104,6 +104,6 @@ RACK_SLOT: list[tuple[str, type]] = [
     ("order", np.int64),
     ("queued", np.int64),
 ]
-"""Fields of a packet in the window: whether it counts as lost, whether a retransmission of it is in
-flight, and the place of that in the ring of retransmissions; `queued` is the packet number at the
-slot's place of that ring."""
+"""Fields of a packet in the window: `lost` (whether it counts as lost), `resent` (whether a
+retransmission of it is in flight) and `order` (position of that in the ring of retransmissions).
+The slots also hold that ring: `queued` is the number of the packet at the slot's position."""
