@@ -47,6 +47,10 @@ class Frame:
 class Results:
     """Metrics of several points, NaN until they are recorded.
 
+    Attributes: `values` has by metric an array of shape (points, seed), (points, seed, flow class)
+    or (points, seed, link); `status` has DONE or FAILED for each point, DONE from the beginning;
+    `reasons` has for each point the reason of its failure, or an empty text.
+
     Args:
         points: number of points.
         frame: dimensions of the results of one point.
@@ -97,7 +101,7 @@ class Results:
 
 
 def reason_of(error: Exception) -> str:
-    """Message of an error in one line; it starts with the error's type if it is not ours."""
+    """Message of an error in one line; it starts with the type unless it is a VegasfluidError."""
     kind = "" if isinstance(error, VegasfluidError) else f"{type(error).__name__}: "
     return " ".join(f"{kind}{error}".split())
 
