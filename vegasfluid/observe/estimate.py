@@ -71,7 +71,11 @@ class NetworkEstimate:
         return self.capacity.is_known or self.competitors is not None
 
     def document(self) -> dict[str, Any]:
-        """JSON entries, with the units in their names."""
+        """JSON entries, with the units in their names.
+
+        Keys: `packet_bytes`, `measured_s`, `capacity_packets_per_s`, `capacity_mbps`, `busy`,
+        `queueing_delay_s`, `retransmit_share`, `queue`, `buffer_packets`, `classes`, `competitors`.
+        """
         competitors = self.competitors
         return {
             "packet_bytes": self.packet_bytes,
@@ -188,7 +192,7 @@ def _capacity(
 def _buffer(
     shape: QueueShape, queue: Discipline, found: Estimated, link: LinkCounters | None
 ) -> Estimated:
-    """Buffer, packets."""
+    """Buffer, packets: the limit that tc shows, else from delays; unknown without a capacity."""
     if link is not None and link.limit is not None:
         return Estimated(link.limit, link.limit, link.limit, "limit that tc shows")
     if not found.value:
