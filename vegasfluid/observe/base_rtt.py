@@ -44,6 +44,8 @@ class BaseRtts(NamedTuple):
 def base_rtts(grid: TimeGrid) -> BaseRtts:
     """Base RTT of each flow, and the queueing delay over time.
 
+    A base RTT is the flow's smallest RTT, or less if other flows saw a clearly shorter queue.
+
     Args:
         grid: samples of all flows at common times.
     """

@@ -92,10 +92,10 @@ class Discipline(NamedTuple):
     """Discipline of the queue.
 
     Args:
-        name: `droptail`, `red` or `codel`; empty: not known.
+        name: `droptail`, `red`, or another name that tc shows, such as `codel`; empty: not known.
         certain: whether it was read rather than estimated.
         how: how it was found, in a few words.
-        options: its parameters, where they were read, as the source names them.
+        options: its parameters, where they were read, by tc's names; lengths in packets.
     """
 
     name: str

@@ -34,7 +34,7 @@ LEAST_INTERVAL = 0.3
 BLOCKS = 20
 """Blocks of the bootstrap."""
 LARGEST = 200.0
-"""Number of flows up to which correlations show the number (chosen: they are below 1 %)."""
+"""Number of flows from which correlations do not show the number (chosen: they are below 1 %)."""
 ALIKE = 0.5
 """Number of competitors below which an estimate is rejected: as the sum of the measured rates
 varies, there is at least one."""

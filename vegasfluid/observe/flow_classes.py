@@ -72,7 +72,7 @@ def _middle(group: Sequence[int], base: Sequence[Estimated]) -> float:
 
 
 def _groups(members: Sequence[int], base: Sequence[Estimated]) -> list[list[int]]:
-    """Flows with nearly the same base RTT, in order of it."""
+    """Groups of flows (indices) with nearly the same base RTT, in increasing order of it."""
     groups: list[list[int]] = []
     for flow in sorted(members, key=lambda each: float(base[each].value or 0)):
         value = float(base[flow].value or 0)

@@ -54,7 +54,7 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
         packet_bytes: size of a full packet, bytes.
 
     Returns:
-        The bottleneck, or None if no queue was measured.
+        The bottleneck, or None if no queue was measured in which packets wait.
     """
     waiting = [queue for queue in queues if queue.kind not in CONTAINERS]
     if not waiting:

@@ -168,6 +168,8 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
 def serve(sim: Any, number: int, now: int) -> int:
     """Begin the next transmission at `now` (ps) of link `number`, which has a queue for each flow.
 
+    Stores the time at which it ends in `link.wake`, or NEVER if no packet waits.
+
     Returns:
         Index of the flow whose packet is sent; NONE if no packet waits.
     """

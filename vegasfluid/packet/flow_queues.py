@@ -31,7 +31,8 @@ from vegasfluid.packet.state import flow_of, hop_of, link_of, packet_of, queue_o
 __all__ = ["NONE", "arrive", "count_drop", "next_packet"]
 
 decide: Callable[..., int]
-"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet."""
+"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet that is to
+leave a flow's queue: ADMIT, EARLY, FORCED or MARK."""
 on_empty: Callable[..., None]
 """`(i, queue)`: what the i-th queue discipline does when it finds a flow's queue empty."""
 
@@ -112,7 +113,9 @@ def arrive(sim: Any, f: int, i: int, now: int) -> None:
 
 
 def take(sim: Any, link: Any, queue: Any, now: int) -> int:
-    """Take the first packet out of a flow's queue at `now` (ps).
+    """Take the first packet out of a flow's queue at `now` (ps), to be sent or dropped.
+
+    The time for which the packet has waited is added to `link.waited`.
 
     Returns:
         Its position in the ring of the flow's hop.

@@ -71,7 +71,7 @@ def admit(sim: Any, number: int, size: float, service: int, now: int) -> int:
         now: arrival time, ps.
 
     Returns:
-        Twice the time (ps) at which it has left the link, plus 1 if it is marked; or REFUSED.
+        Twice the time (ps) at which its transmission ends, plus 1 if it is marked; or REFUSED.
     """
     link = link_of(sim, number)
     waiting = packets_waiting(sim, number, now)

@@ -240,7 +240,8 @@ def compute_points(
         results: where their metrics, or the reason of a failure, are recorded.
 
     Yields:
-        Indices of the points that have been computed together.
+        Indices in `points` of the points that have been computed together. Points with invalid
+        numbers are recorded as failed and not yielded.
 
     Raises:
         SolveFailed: if a device fails, for example for lack of memory.

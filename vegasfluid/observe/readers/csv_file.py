@@ -172,7 +172,7 @@ def _has_conversion(table: Table) -> bool:
 
 
 def _has_text(line: str) -> bool:
-    """Whether a line is neither empty nor a comment that cannot be a header."""
+    """Whether a line has text besides spaces and leading number signs, as a header has."""
     return bool(line.strip().lstrip("#").strip())
 
 

@@ -46,14 +46,14 @@ def optimised_kernel(
 
     Args:
         function: takes a `Simulation` and returns an integer.
-        values: replacements of globals (see `specialise`).
+        values: replacements by the name of a global, in every function.
         layout: the record type of each array of the simulation.
-        called: names of functions that stay calls; LLVM inlines all others (inlined by Numba, they
+        called: names of functions that are called; LLVM inlines all others (inlined by Numba, they
             would take three times as long to compile).
         mark: appended to function names. Each process numbers functions of equal names anew:
             without a mark, a cached kernel and a new one could use one name for different
             functions, of which the linker would take the first.
-        folder: where the machine code is kept (see `kept_in`); None: nowhere.
+        folder: folder that keeps the machine code for other processes; None: it is not kept.
 
     Returns:
         The compiled function, which changes a `Simulation` in place and returns the integer.

@@ -120,8 +120,9 @@ def take_rtt_sample(flow: Any, now: int, resent_at: int) -> None:
     """Update the RTT estimates (ps) of a flow by the ACK at `now` (ps), if it gives a sample.
 
     The smoothed RTT is updated by the first packet that the ACK acknowledges. The smallest RTT and
-    the congestion control get the RTT of the last one. Only packets sent once count. If there are
-    none, the time since `resent_at` is the sample, unless it is below the smallest RTT.
+    the congestion control get the RTT of the last one. Packets sent more than once do not count,
+    nor do others that are acknowledged in order with them. If no packet counts, the time since
+    `resent_at` is the sample, unless it is below the smallest RTT.
 
     Args:
         flow: record of the flow, changed in place.

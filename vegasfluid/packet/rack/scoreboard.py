@@ -34,7 +34,7 @@ def in_flight(flow: Any) -> int:
 
 
 def start_ack(flow: Any, now: int) -> None:
-    """Clear the fields of a flow's record that describe the present ACK, at `now` (ps)."""
+    """Clear the fields of a flow that describe the present ACK; `acked_at` becomes `now` (ps)."""
     flow.acked_at = now
     flow.ack_delivered = 0
     flow.ack_resent = 0
