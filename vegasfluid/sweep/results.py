@@ -47,9 +47,9 @@ class Frame:
 class Results:
     """Metrics of several points, NaN until they are recorded.
 
-    Attributes: `values` has by metric an array of shape (points, seed), (points, seed, flow class)
-    or (points, seed, link); `status` has DONE or FAILED for each point, DONE from the beginning;
-    `reasons` has for each point the reason of its failure, or an empty text.
+    The attribute `values` has for each metric an array of shape (points, seed), (points, seed, flow
+    class) or (points, seed, link). `status` is DONE for each point unless a run of it has FAILED.
+    `reasons` has the reason of each failure, and an empty text for the other points.
 
     Args:
         points: number of points.

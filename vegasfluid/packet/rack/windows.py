@@ -114,7 +114,7 @@ def reduce_window(flow: Any, delivered: int, newly_lost: int, advanced: bool) ->
 
     Args:
         flow: record of the flow, changed in place.
-        delivered: packets that the ACK reports as arrived; at 0 the window stays as it is.
+        delivered: packets that the ACK reports as arrived; at 0 nothing changes.
         newly_lost: packets that it shows to be lost.
         advanced: whether it acknowledges packets in order.
     """
@@ -193,8 +193,8 @@ def undo_reduction(sim: Any, f: int, unmark: bool) -> None:
 def try_to_open(sim: Any, f: int, echo: bool) -> None:
     """Set the state of flow `f` outside recovery.
 
-    The echo of a mark (`echo`) changes OPEN and DISORDER to CWR. CWR and LOSS then stay; any other
-    state becomes DISORDER if packets are SACKed, lost or retransmitted, and else OPEN.
+    The echo of a mark (`echo`) changes OPEN and DISORDER to CWR. CWR and LOSS are not changed. Any
+    other state becomes DISORDER if packets are SACKed, lost or retransmitted, and else OPEN.
     """
     flow = flow_of(sim, f)
     resent = any_resent(sim, f)
