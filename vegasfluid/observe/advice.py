@@ -11,7 +11,7 @@ LEAST_SPAN = 30.0
 
 
 def next_measurements(found: NetworkEstimate) -> list[str]:
-    """Sentences on what to measure next, the most useful first.
+    """Sentences on what to measure next, the most useful first; an empty list: nothing.
 
     Args:
         found: estimates from the measurement.

@@ -44,6 +44,8 @@ class BaseRtts(NamedTuple):
 def base_rtts(grid: TimeGrid) -> BaseRtts:
     """Base RTT of each flow, and the queueing delay over time.
 
+    A base RTT is the flow's smallest RTT, or less if other flows saw a clearly shorter queue.
+
     Args:
         grid: samples of all flows at common times.
     """
@@ -68,7 +70,10 @@ def base_rtts(grid: TimeGrid) -> BaseRtts:
 
 
 def _median_of_flows(values: np.ndarray) -> np.ndarray:
-    """Median over the flows that are there, interpolated where none is; (time,)."""
+    """Median of values (flow, time) over the flows that are finite at each time; (time,).
+
+    It is interpolated linearly at times at which none is.
+    """
     there = np.isfinite(values).any(axis=0)
     places = np.arange(values.shape[1])
     return np.interp(places, places[there], np.nanmedian(values[:, there], axis=0))
@@ -84,16 +89,16 @@ def _least_of_paths(grid: TimeGrid) -> np.ndarray:
 
 
 def _noise(grid: TimeGrid) -> float:
-    """Time for which receivers may delay ACKs, s: a few packets of each flow."""
+    """Time for which receivers may delay ACKs, s: a flow delivers one packet in it, on average."""
     return DELAYED_ACK_PACKETS * len(grid.rtt) * grid.span / max(float(grid.packets.sum()), 1.0)
 
 
 def _smoothed(least: float, typical: float) -> Estimated:
-    """A base RTT, s, of which only smoothed RTTs are known, which are larger.
+    """Base RTT, s, of a flow of which only smoothed RTTs are known, which are larger.
 
     Args:
-        least: the smallest of them, s.
-        typical: their median, s.
+        least: smallest smoothed RTT, s; it is the estimate.
+        typical: median smoothed RTT, s; its distance from `least` is that of the lower end.
     """
     low = max(least - (typical - least), 0.0) - RESOLUTION
     return Estimated(least, low, least + RESOLUTION, "smallest smoothed RTT: an upper bound")
@@ -106,10 +111,10 @@ def _estimate(
 
     Args:
         value: the base RTT, s.
-        changed: whether it was corrected.
-        corrected: base RTT by the other flows, s.
+        changed: whether `value` is the corrected base RTT, not the smallest RTT.
+        corrected: base RTT that the RTTs of the other flows indicate, s.
         least: smallest RTT of the flow, s.
-        tolerance: noise of the corrected one, s.
+        tolerance: uncertainty of `corrected`, s.
     """
     if changed:
         how = "smallest RTT, corrected by flows that saw a shorter queue"

@@ -36,8 +36,9 @@ ALIKE_SECONDS = 2e-3
 """Largest difference of base RTTs of one network in two measurements, s."""
 
 GoalVerdict = Literal["reached", "missed", "undecided", "unknown"]
-"""Whether the goal is reached: undecided if the interval of the ratio contains an end of the
-goal's range, unknown without a ratio."""
+"""Whether the goal is reached: the 90 % interval of the ratio lies within the goal's range
+(reached), outside it (missed) or across one of its ends (undecided), or there is no ratio
+(unknown)."""
 
 
 class ObservedMeans(NamedTuple):
@@ -46,7 +47,7 @@ class ObservedMeans(NamedTuple):
     Args:
         flows: number of flows by congestion control; an empty name: not known.
         ratio: goodput of a Vegas flow over that of another flow, means over the flows.
-        throughput: data of all measured flows, packets/s.
+        throughput: mean total rate of all measured flows, packets/s.
         queueing_delay: mean queueing delay, s.
         retransmit_share: packets sent again, relative to packets delivered.
         jain_index: Jain's index of the flows' goodputs.
@@ -77,7 +78,11 @@ class ObservedChange(NamedTuple):
 
     @property
     def factor(self) -> Estimated:
-        """After over before. The interval is from the ends of both intervals, so it is wide."""
+        """Value after the change divided by the value before it.
+
+        It is unknown if one of them is unknown or the value before is 0. The interval is computed
+        from the ends of both intervals, so it is wide.
+        """
         before, after = self.before, self.after
         if before.value is None or after.value is None or before.value <= 0:
             return unknown("one of the two is not known, or was 0 before")
@@ -100,7 +105,11 @@ class BeforeAfter:
 
     @property
     def quantities(self) -> tuple[ObservedChange, ...]:
-        """All means before and after the change."""
+        """Means before and after the change, by their names in JSON.
+
+        They are `ratio`, `throughput_packets_per_s`, `queueing_delay_s`, `retransmit_share` and
+        `jain_index`.
+        """
         names = {
             "ratio": "ratio",
             "throughput": "throughput_packets_per_s",
@@ -115,12 +124,16 @@ class BeforeAfter:
 
     @property
     def goal_range(self) -> tuple[float, float]:
-        """Ratios that count as the goal."""
+        """Smallest and largest ratio that count as the goal: 15 % below and above it."""
         return self.goal * (1 - WITHIN), self.goal * (1 + WITHIN)
 
     @property
     def verdict(self) -> GoalVerdict:
-        """Whether the ratio after the change is the goal, by its 90 % interval."""
+        """Whether the ratio after the change is the goal, by its 90 % interval.
+
+        Reached if the interval is within `goal_range`, missed if it is outside, undecided if it
+        contains an end of that range, and unknown without a ratio.
+        """
         low, high = self.goal_range
         ratio = self.after.ratio
         if not ratio.is_known:
@@ -131,14 +144,21 @@ class BeforeAfter:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What else differs between the measurements, so that a change may have that cause."""
+        """What else differs between the measurements and may have caused a change, a sentence each.
+
+        Numbers of flows, capacity and base RTTs are compared; empty if nothing differs.
+        """
         return (
             *flow_differences(self.before.flows, self.after.flows),
             *network_differences(self.before.estimate, self.after.estimate),
         )
 
     def document(self) -> dict[str, Any]:
-        """JSON entries, with the units in their names."""
+        """JSON entries, with the units in their names.
+
+        Keys: `goal`, `goal_range`, `verdict`, `quantities` (each with `before`, `after` and
+        `factor`), `flows` (numbers by congestion control) and `differences`.
+        """
         return {
             "goal": self.goal,
             "goal_range": list(self.goal_range),
@@ -196,20 +216,25 @@ def observed(measurement: Measurement) -> ObservedMeans:
 
 
 def flow_rates(grid: TimeGrid) -> np.ndarray:
-    """Rate of each flow between samples, packets/s; NaN while it is not there; (flow, interval)."""
+    """Rate of each flow between samples, packets/s; (flow, interval).
+
+    It is NaN where the flow has no RTT at one of the two samples, as it is then not there.
+    """
     rates = np.diff(grid.delivered, axis=1) / grid.step
     there = np.isfinite(grid.rtt)
     return np.where(there[:, 1:] & there[:, :-1], rates, np.nan)
 
 
 def means(rates: np.ndarray) -> np.ndarray:
-    """Mean rate of each flow while it is there; 0 for one that never is; (flow,)."""
+    """Mean over time of the rates (flow, interval) that are finite; 0 if none is; (flow,)."""
     there = np.isfinite(rates)
     return np.nansum(rates, axis=1) / np.maximum(there.sum(axis=1), 1)
 
 
 def ratio_of(rates: np.ndarray, vegas: np.ndarray, controls: tuple[str, ...]) -> Estimated:
-    """Goodput of a Vegas flow over that of another flow.
+    """Goodput of a Vegas flow over that of another flow, means over the flows; dimensionless.
+
+    Unknown if no flow or every flow runs Vegas; infinite if the other flows have no goodput.
 
     Args:
         rates: rate of each flow over time, packets/s; (flow, interval).
@@ -238,7 +263,10 @@ def mean_of(statistic: Callable[[np.ndarray], float], data: np.ndarray) -> Estim
 
 
 def flow_differences(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
-    """A sentence for each congestion control with another number of flows."""
+    """Yield a sentence for each congestion control whose number of flows differs.
+
+    `before` and `after` have the number of flows by congestion control.
+    """
     for name in dict.fromkeys([*before, *after]):
         counts = before.get(name, 0), after.get(name, 0)
         if counts[0] != counts[1]:
@@ -247,7 +275,10 @@ def flow_differences(before: dict[str, int], after: dict[str, int]) -> Iterator[
 
 
 def network_differences(before: NetworkEstimate, after: NetworkEstimate) -> Iterator[str]:
-    """A sentence for each property of the network that differs by more than measurements do."""
+    """Yield a sentence if the capacities differ, and one for the first base RTT that differs.
+
+    Capacities count as different above 10 % of the larger one, base RTTs above 10 % and 2 ms.
+    """
     size = before.packet_bytes * 8e-6
     capacities = before.capacity.value, after.capacity.value
     if None not in capacities and not alike(*map(float, filter(None, capacities))):

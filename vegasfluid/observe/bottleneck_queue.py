@@ -51,14 +51,16 @@ STANDING = 0.84
 SHORTEST_DELAY = 1e-5
 """Delay up to which there is no queue: clocks count microseconds, s."""
 COARSE = 0.25
-"""RTTs between two samples, inverse: with fewer, a delay does not belong to a loss near it."""
+"""Smallest ratio of the median RTT to the time between samples: below it, the delay at a sample
+cannot be assigned to a loss near it."""
 DELAYED_ACKS = 0.25
 """Packets of each flow by which delays near the plateau are too large, because receivers wait for a
 second packet before they send an ACK (kernel traces of 1 to 12 flows)."""
 BLOCKS = 20
 """Blocks of the bootstrap of the plateau."""
 PACKETS, PACKETS_PER_FLOW, PART = 1.5, 0.2, 0.02
-"""Accuracy of a buffer from RTTs: packets, packets for each flow, and a part of the buffer."""
+"""Accuracy of a buffer from RTTs, a sum of packets, packets for each flow, and a part of the
+buffer."""
 
 
 class QueueShape(NamedTuple):
@@ -67,7 +69,7 @@ class QueueShape(NamedTuple):
     Args:
         level: largest delay of each interval relative to the plateau; (interval,).
         has_loss: whether packets were lost then; (interval,).
-        plateau: nearly the largest delay, s.
+        plateau: nearly the largest delay (its 98 % quantile), s.
         delay: queueing delay over time, s; (time,).
         flows: number of flows.
         problem: why losses cannot be compared with delays; empty: they can.
@@ -90,10 +92,10 @@ class Discipline(NamedTuple):
     """Discipline of the queue.
 
     Args:
-        name: `droptail`, `red` or `codel`; empty: not known.
+        name: `droptail`, `red`, or another name that tc shows, such as `codel`; empty: not known.
         certain: whether it was read rather than estimated.
         how: how it was found, in a few words.
-        options: its parameters, where they were read, as the source names them.
+        options: its parameters, where they were read, by tc's names; lengths in packets.
     """
 
     name: str
@@ -129,7 +131,10 @@ def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
 
 
 def discipline(shape: QueueShape) -> Discipline:
-    """The discipline that the losses and delays show: drop-tail or, for any early drops, RED."""
+    """The discipline that the losses and delays show: drop-tail or, for any early drops, RED.
+
+    Its name is empty if the shape has a problem, or with fewer than four intervals with losses.
+    """
     if shape.problem:
         return Discipline("", False, f"unknown, as {shape.problem}", {})
     if shape.losses < LEAST_LOSSES:
@@ -150,6 +155,8 @@ def discipline(shape: QueueShape) -> Discipline:
 
 def buffer_of(shape: QueueShape, found: Discipline, capacity: float) -> Estimated:
     """Buffer of the bottleneck, packets: plateau of the delay times the capacity.
+
+    It is known for a drop-tail queue only. For others the lower bound is the largest queue seen.
 
     Args:
         shape: delays and losses of the queue.
@@ -185,6 +192,9 @@ def early_drop_curve(
         grid: samples of all flows at common times.
         delay: queueing delay at these times, s; (time,).
         capacity: of the link, packets/s.
+
+    Returns:
+        Lower and upper threshold, packets, and the largest drop probability, 0.001 to 1.
     """
     step = grid.step
     width = max(1, int(np.ceil(max(1.0, 5 * float(np.nanmedian(grid.rtt))) / step)))

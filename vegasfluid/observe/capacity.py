@@ -22,14 +22,14 @@ delay ACKs make RTTs longer by about a packet of each flow without a queue."""
 BUSY_SHARE = 0.98
 """Fraction of an interval in which packets have to wait for the link to be busy in it."""
 LEAST_BUSY = 3
-"""Busy intervals that are needed."""
+"""Smallest number of busy intervals from which a capacity is estimated."""
 FULL_SHARE = 0.5
 """Fraction of time with a queue from which on a constant rate is the capacity: windows that the
 host limits give a constant rate, too, but no queue."""
 SHORT_ROUND_TRIPS = 2.0
-"""Length of the intervals, in RTTs, where the queue empties again and again."""
+"""Length of the intervals, in RTTs, if the queue empties so often that few longer ones are busy."""
 PACKETS_OF_INTERVAL = 2.0
-"""Accuracy of the packets delivered in an interval."""
+"""Uncertainty of the number of packets delivered in an interval, packets."""
 CONSTANT = 0.02
 """Coefficient of variation of the total rate up to which it is constant: 0.000 to 0.012 on kernel
 traces of which all flows are seen, above 0.025 where half of them are and not all are Vegas."""
@@ -38,7 +38,8 @@ ROUND_TRIPS = 5.0
 LEAST_INTERVAL, STEPS = 1.0, 10.0
 """Shortest interval over which rates are compared: s, and steps of time between samples."""
 UPPER = 0.95
-"""Quantile that is `NORMAL_QUANTILE` standard deviations above the median of a normal one."""
+"""Quantile of a normal distribution that is `NORMAL_QUANTILE` standard deviations above its
+median."""
 ROUNDING = 5e-4
 """Relative uncertainty of the size of packets and of clocks."""
 
@@ -49,8 +50,9 @@ class Capacity(NamedTuple):
     Args:
         packets_per_s: the capacity, packets/s.
         busy: fraction of time in which the queue was not empty, 0 to 1.
-        variation: coefficient of variation of the total rate while it was not empty.
-        all_seen: whether the flows that were seen fill the link.
+        variation: coefficient of variation of the total rate while it was not empty; NaN: the queue
+            was filled in fewer than three intervals.
+        all_seen: whether the flows that were seen fill the link, as their total rate is constant.
     """
 
     packets_per_s: Estimated
@@ -61,6 +63,9 @@ class Capacity(NamedTuple):
 
 def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     """Capacity from the rates of the flows.
+
+    It is known if their total rate is constant while the queue is not empty. Otherwise, and if the
+    queue was hardly ever filled, the lower bound is the largest total rate.
 
     Args:
         grid: samples of all flows at common times.

@@ -30,10 +30,13 @@ DATE = re.compile(
 
 
 def time_in(line: str) -> float | None:
-    """Time that a line consists of, s; None: it is no time.
+    """Time that a line consists of, s; None: the line is no time.
+
+    Dates, and numbers of 13, 16 or 19 digits (in ms, us and ns), are Unix times. Other numbers are
+    seconds. A time of day is the time since midnight.
 
     Args:
-        line: the line. A time without a zone is the local time of this machine.
+        line: the line. A date without a zone is the local time of this machine.
 
     >>> time_in("### 1700000000.25 ###")
     1700000000.25
@@ -57,7 +60,7 @@ def time_in(line: str) -> float | None:
 
 
 def _date_in(text: str, is_utc: bool) -> float | None:
-    """Unix time of a date, s; None: it is none."""
+    """Unix time of a date, s; None: the text is no date. `is_utc`: whether a Z followed it."""
     try:
         if ISO.match(text):
             date = datetime.fromisoformat(re.sub(r"\s+(?=[+-])", "", text.replace(",", ".")))
@@ -87,7 +90,7 @@ class ListingClock:
         self.days = 0.0
 
     def set(self, time: float) -> bool:
-        """Take a time stamp; returns False if it is before the last one.
+        """Take a time stamp; returns False, without taking it, if it is before the last one.
 
         Args:
             time: the time, s. A time of day that begins again is one of the next day.
@@ -103,13 +106,16 @@ class ListingClock:
         return True
 
     def begin_listing(self) -> bool:
-        """Count a listing; returns False if its time is not known: neither stamp nor interval."""
+        """Count a listing; returns False if its time is not known.
+
+        The time of the first listing is always known. Others need a time stamp or the interval.
+        """
         self.listings += 1
         return self.now is not None or self.interval is not None or self.listings == 1
 
     @property
     def time(self) -> float:
-        """Time of the current listing, s."""
+        """Time of the current listing, s: the last time stamp, or intervals since the first one."""
         if self.now is not None:
             return self.now
         return (self.interval or 0.0) * (self.listings - 1)

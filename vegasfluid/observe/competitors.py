@@ -34,9 +34,10 @@ LEAST_INTERVAL = 0.3
 BLOCKS = 20
 """Blocks of the bootstrap."""
 LARGEST = 200.0
-"""Number of flows up to which correlations show the number (chosen: they are below 1 %)."""
+"""Number of flows from which correlations do not show the number (chosen: they are below 1 %)."""
 ALIKE = 0.5
-"""Number of others, below one, that contradicts rates whose sum varies."""
+"""Number of competitors below which an estimate is rejected: as the sum of the measured rates
+varies, there is at least one."""
 STEADY = ("vegas",)
 """Congestion controls whose windows hardly vary, so that correlations show nothing."""
 
@@ -45,9 +46,10 @@ class Competitors(NamedTuple):
     """Flows that were not measured.
 
     Args:
-        count: their number.
-        rate: what they get together, packets/s.
-        control: congestion control of the flows that they are counted as.
+        count: their number, if they are like the measured flows of `control`.
+        rate: their total rate, packets/s.
+        control: commonest congestion control of the measured flows with which they are compared;
+            empty: not known.
     """
 
     count: Estimated
@@ -57,6 +59,9 @@ class Competitors(NamedTuple):
 
 def competitors_from_rates(grid: TimeGrid) -> Competitors:
     """Number of competitors from the correlations of the measured flows' rates.
+
+    Not known with fewer than two measured flows other than Vegas, if the result is below half a
+    competitor, or from 200 flows on.
 
     Args:
         grid: samples of all measured flows at common times.
@@ -106,6 +111,9 @@ def flows_of_correlation(rates: np.ndarray) -> float:
 def competitors_from_share(grid: TimeGrid, capacity: Estimated) -> Competitors:
     """Number of competitors from the part of the capacity that the measured flows do not get.
 
+    It is that part divided by the mean rate of the measured flows other than Vegas (of all, if all
+    run Vegas), and at least 1.
+
     Args:
         grid: samples of all measured flows at common times.
         capacity: of the link, packets/s, from elsewhere than the flows.
@@ -128,7 +136,10 @@ def competitors_from_share(grid: TimeGrid, capacity: Estimated) -> Competitors:
 
 
 def _varying(controls: Sequence[str]) -> tuple[str, list[int]]:
-    """The flows whose windows vary, and the commonest of their congestion controls."""
+    """Commonest congestion control of the flows whose windows vary, and the indices of these flows.
+
+    If no window varies, it is the commonest congestion control of all flows.
+    """
     members = [flow for flow, control in enumerate(controls) if control not in STEADY]
     names = [controls[flow] for flow in members] or list(controls) or [""]
     return max(names, key=names.count), members

@@ -44,7 +44,7 @@ class NetworkEstimate:
     packet_bytes: int
     """Size of a full packet on the wire, bytes."""
     span: float
-    """Length of the measurement, s."""
+    """Length of the measurement without its beginning, which is left out, s."""
     capacity: Estimated
     """Capacity of the bottleneck, packets/s; not known: the lower bound is the largest rate."""
     busy: float
@@ -67,11 +67,15 @@ class NetworkEstimate:
 
     @property
     def is_full(self) -> bool:
-        """Whether the link was full, so that there is a bottleneck to describe."""
+        """Whether the link was full: its capacity is known, or other flows share it."""
         return self.capacity.is_known or self.competitors is not None
 
     def document(self) -> dict[str, Any]:
-        """JSON entries, with the units in their names."""
+        """JSON entries, with the units in their names.
+
+        Keys: `packet_bytes`, `measured_s`, `capacity_packets_per_s`, `capacity_mbps`, `busy`,
+        `queueing_delay_s`, `retransmit_share`, `queue`, `buffer_packets`, `classes`, `competitors`.
+        """
         competitors = self.competitors
         return {
             "packet_bytes": self.packet_bytes,
@@ -113,9 +117,9 @@ def _class_document(each: MeasuredClass) -> dict[str, Any]:
 def estimate(measurement: Measurement) -> NetworkEstimate:
     """Estimate a network from a measurement.
 
-    Base RTTs are smallest RTTs, corrected by those of other flows; the capacity is the rate while
-    the queue is not empty; the buffer is the delay at which packets are lost. Counters of the
-    bottleneck's queue replace what they show directly.
+    Base RTTs are smallest RTTs, corrected by those of other flows. The capacity is the rate while
+    the queue is not empty. The buffer is the queueing delay at which packets are lost, times the
+    capacity. Counters of the bottleneck's queue replace what they show directly.
 
     Args:
         measurement: samples of flows at their senders, and of the bottleneck's queue if it was
@@ -188,7 +192,7 @@ def _capacity(
 def _buffer(
     shape: QueueShape, queue: Discipline, found: Estimated, link: LinkCounters | None
 ) -> Estimated:
-    """Buffer, packets."""
+    """Buffer, packets: the limit that tc shows, else from delays; unknown without a capacity."""
     if link is not None and link.limit is not None:
         return Estimated(link.limit, link.limit, link.limit, "limit that tc shows")
     if not found.value:

@@ -43,18 +43,21 @@ class Estimated(NamedTuple):
         return self.value is not None
 
     def scaled(self, factor: float) -> Estimated:
-        """The estimate in another unit; `factor` is that unit's size, greater than 0."""
+        """The estimate and its interval times `factor`, above 0, such as 1000 to change s to ms."""
         value = None if self.value is None else self.value * factor
         return self._replace(value=value, low=self.low * factor, high=self.high * factor)
 
     def document(self) -> dict[str, Any]:
-        """JSON entries: `value`, `interval90` and `how`; what is not known or unbounded is null."""
+        """JSON entries: `value`, `interval90` (its two ends) and `how`.
+
+        An unknown value and an infinite end are None, which JSON writes as null.
+        """
         ends = [end if np.isfinite(end) else None for end in (self.low, self.high)]
         return {"value": self.value, "interval90": ends, "how": self.how}
 
 
 def unknown(why: str, low: float = 0.0, high: float = float("inf")) -> Estimated:
-    """A number that the measurement does not determine, with bounds if there are any."""
+    """A number that the measurement does not determine: the reason, and bounds if there are any."""
     return Estimated(None, low, high, why)
 
 

@@ -25,9 +25,9 @@ class MeasuredClass(NamedTuple):
     """A class of measured flows.
 
     Args:
-        name: its name, such as `cubic`.
+        name: its name, such as `cubic`, or `cubic_40ms` if flows of CUBIC have several base RTTs.
         control: congestion control; empty: not known.
-        flows: its flows, by their places in the measurement.
+        flows: indices of its flows in the time grid.
         base_rtt: base RTT, s.
         goodput: mean rate of a flow, packets/s.
         window: mean window, packets; NaN: not measured.
@@ -47,6 +47,8 @@ class MeasuredClass(NamedTuple):
 
 def measured_classes(grid: TimeGrid, base: Sequence[Estimated]) -> tuple[MeasuredClass, ...]:
     """The classes of the measured flows, by congestion control and base RTT.
+
+    The base RTTs of a class exceed the smallest one by at most 10 % or 2 ms, whichever is more.
 
     Args:
         grid: samples of all flows at common times.
@@ -70,7 +72,7 @@ def _middle(group: Sequence[int], base: Sequence[Estimated]) -> float:
 
 
 def _groups(members: Sequence[int], base: Sequence[Estimated]) -> list[list[int]]:
-    """Flows with nearly the same base RTT, in order of it."""
+    """Groups of flows (indices) with nearly the same base RTT, in increasing order of it."""
     groups: list[list[int]] = []
     for flow in sorted(members, key=lambda each: float(base[each].value or 0)):
         value = float(base[flow].value or 0)

@@ -20,12 +20,12 @@ IN_BYTES = ("bfifo", "red")
 LENGTHS = ("limit", "min", "max")
 """Parameters that are lengths of the queue."""
 CONTAINERS = ("tbf", "htb", "hfsc", "mq", "prio", "noqueue", "clsact", "ingress")
-"""Disciplines in which others wait, or none."""
+"""Disciplines whose counters are not used: packets wait in other disciplines, or do not wait."""
 
 LINK_HEADER_BYTES = 14
 """Bytes of an Ethernet header, which tc counts and model files do not."""
 LEAST_SAMPLES = 4
-"""Samples with a queue from which on counters give a capacity."""
+"""Smallest number of intervals between samples with a queue from which a capacity is estimated."""
 SAME_SIZE = 0.03
 """Relative difference from full packets up to which all packets count as full."""
 ROUNDING = 1e-3
@@ -36,9 +36,9 @@ class LinkCounters(NamedTuple):
     """Estimates from the counters of the bottleneck's queue.
 
     Args:
-        discipline: its discipline; None: not among those known.
+        discipline: its discipline; None: not known.
         limit: its limit, packets; None: not shown.
-        capacity: capacity, packets/s; None: there are too few samples with a queue.
+        capacity: capacity, packets/s; None: counters are missing, or the queue was rarely filled.
     """
 
     discipline: Discipline | None
@@ -54,7 +54,7 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
         packet_bytes: size of a full packet, bytes.
 
     Returns:
-        The bottleneck, or None if no queue was measured.
+        The bottleneck, or None if no queue was measured in which packets wait.
     """
     waiting = [queue for queue in queues if queue.kind not in CONTAINERS]
     if not waiting:
@@ -82,7 +82,10 @@ def _last(counter: np.ndarray | None) -> float:
 
 
 def _counted(queue: QueueSamples, packet_bytes: int) -> Estimated | None:
-    """Capacity, packets/s, of a queue's counters; None if they are not there."""
+    """Capacity, packets/s, of a queue's counters.
+
+    None if a counter of bytes, packets or backlog is missing, or the queue was rarely filled.
+    """
     series = (queue.sent_bytes, queue.sent_packets, queue.backlog_packets)
     sent, packets, backlog = series
     if sent is None or packets is None or backlog is None:
@@ -101,6 +104,8 @@ def capacity_of_counters(
 ) -> Estimated | None:
     """Capacity, packets/s, from the packets that the link sent while its queue was not empty.
 
+    If the mean size differs by more than 3 % from a full packet, bytes are counted as full packets.
+
     Args:
         time: times of the samples, s; (sample,).
         sent_bytes: bytes sent so far, with link headers; (sample,).
@@ -109,7 +114,7 @@ def capacity_of_counters(
         packet_bytes: size of a full packet, bytes.
 
     Returns:
-        The capacity, or None where the queue was seen filled in fewer than four samples.
+        The capacity; None if fewer than four intervals have a queue at both of their samples.
     """
     busy = (backlog[1:] > 0) & (backlog[:-1] > 0)
     seconds = np.diff(time)[busy]

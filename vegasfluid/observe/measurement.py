@@ -80,8 +80,9 @@ class FlowSamples:
 class QueueSamples:
     """Samples of one queue and its discipline, in the order of time.
 
-    Series as in `FlowSamples`. Counters of a Linux queue include link headers (14 bytes on
-    Ethernet).
+    A series has one value for each sample and is NaN where the sample lacks it; it is None where
+    the file has it nowhere. Counters count from any beginning: only their differences matter.
+    Counters of a Linux queue include link headers (14 bytes on Ethernet).
 
     Args:
         interface: network interface, such as `eth0`; empty: not known.
@@ -102,7 +103,8 @@ class QueueSamples:
         delay_s: queueing delay as the discipline measures it, s; (sample,).
 
     Raises:
-        InvalidInput: as `FlowSamples`.
+        InvalidInput: for no samples, series of another length, or times that are not finite or not
+            in order.
     """
 
     interface: str

@@ -25,8 +25,9 @@ class Format(NamedTuple):
 
     Args:
         title: its name, for messages.
-        recognises: whether the beginning of a file, as text, is of this format.
-        read: function that reads a file, of which listings without times have a given interval (s).
+        recognises: function that returns whether text, a file's beginning, is of this format.
+        read: function `(path, interval)` that reads a file; `interval` is the time between two
+            listings without time stamps, s, or None.
     """
 
     title: str
@@ -77,8 +78,10 @@ def read_files(paths: Iterable[str | Path], interval: float | None = None) -> Me
     """Read several files that were measured on the same network at the same time.
 
     Args:
-        paths: the files, each as for `read`.
-        interval: as for `read`.
+        paths: the files, each output of `ss -tin`, `tc -s -j qdisc show` or `iperf3 --json`, CSV,
+            or a packet capture (pcap, pcapng).
+        interval: time between two listings of `ss` or `tc` that have no time stamps, s; None: not
+            known.
 
     Raises:
         MeasurementFileError: for a file that cannot be read, in one line with the place in it.

@@ -19,11 +19,17 @@ MEANS = ("cwnd_packets", "rtt_s", "goodput_packets_per_s")
 
 
 def repeat(found: NetworkEstimate, seed: int = 1) -> xr.Dataset:
-    """Trajectory of the estimated model, with the nominal values of its ranges.
+    """Simulate the estimated network by packets, with the nominal values of its ranges.
 
     Args:
-        found: estimates from the measurement; its capacity is known.
+        found: estimates from the measurement.
         seed: seed of the packet simulator.
+
+    Returns:
+        The trajectory (see `vegasfluid.trajectory`). It has no Vegas flow unless one was measured.
+
+    Raises:
+        InvalidInput: if the capacity is not known.
     """
     model = modelfile.loads(model_text(found, add_vegas=False))
     return simulate_packets(model.network, model.duration, warmup=model.warmup, seed=seed)
@@ -37,7 +43,8 @@ def compared_means(found: NetworkEstimate, run: xr.Dataset) -> dict[str, dict[st
         run: the trajectory of `repeat`.
 
     Returns:
-        By class, `measured` and `modelled`: `cwnd_packets`, `rtt_s` and `goodput_packets_per_s`.
+        By class, `measured` and `modelled`, each with means of a flow: `cwnd_packets` (NaN: not
+        measured), `rtt_s` and `goodput_packets_per_s`.
     """
     model = modelfile.loads(model_text(found, add_vegas=False))
     modelled = metrics.summarise(run, model.network)["classes"]

@@ -40,11 +40,11 @@ class TimeGrid(NamedTuple):
 
     Args:
         time: times, equally spaced, s; (time,).
-        rtt: smoothed RTT, NaN while a flow is not there, s; (flow, time).
+        rtt: smoothed RTT, or mean RTT of packets, NaN while a flow is not there, s; (flow, time).
         window: congestion window, NaN while a flow is not there, packets; (flow, time).
         delivered: packets delivered so far; (flow, time).
-        repeated: packets sent again so far; (flow, time).
-        has_repeated: whether they were measured.
+        repeated: packets sent again so far, 0 for a flow that has no such counter; (flow, time).
+        has_repeated: whether at least one flow has that counter.
         least_rtt: smallest RTT of each flow, s; (flow,).
         is_smoothed: whether it is the smallest smoothed RTT, an upper bound; (flow,).
         controls: congestion control of each flow; empty: not known.
@@ -66,7 +66,7 @@ class TimeGrid(NamedTuple):
 
     @property
     def span(self) -> float:
-        """Length of the measurement, s."""
+        """Time from the first to the last time of the grid, s."""
         return float(self.time[-1] - self.time[0])
 
     @property
@@ -113,10 +113,11 @@ def binned_rates(
 
 
 def time_grid(measurement: Measurement) -> TimeGrid:
-    """The flows of a measurement at common times, without its beginning.
+    """The flows of a measurement at common times, without its beginning (10 %, at most 5 s).
 
-    Flows without RTTs, or with very few packets or samples, are left out. Of two with the same name
-    (a flow in two files) the one with more samples is used.
+    Flows without RTTs, with fewer than 50 packets or 20 samples, or with less than 0.1 % of the
+    packets of the largest flow are left out. Of two flows with the same name (a flow in two files)
+    the one with more samples is used.
 
     Args:
         measurement: what was read.
@@ -184,7 +185,7 @@ def _packets(flow: FlowSamples) -> np.ndarray:
 
 
 def _least_rtt(flow: FlowSamples) -> tuple[float, bool]:
-    """Smallest RTT of a flow, s, of packets or else of samples; whether these are smoothed."""
+    """Smallest RTT of a flow, s, and whether it is only the smallest of smoothed RTTs."""
     if flow.min_rtt_s is not None and np.isfinite(flow.min_rtt_s).any():
         return float(np.nanmin(flow.min_rtt_s)), False
     assert flow.rtt_s is not None  # flows without it are left out
@@ -200,7 +201,10 @@ def _values(time: np.ndarray, flow: FlowSamples, values: np.ndarray | None) -> n
 
 
 def _counter(time: np.ndarray, flow: FlowSamples, values: np.ndarray | None) -> np.ndarray:
-    """A counter of a flow at the times of the grid: constant before and after its samples."""
+    """A counter of a flow at the times of the grid; (time,).
+
+    It is constant before and after the flow's samples, and 0 if it was not measured.
+    """
     if values is None or not np.isfinite(values).any():
         return np.zeros(len(time))
     known = np.isfinite(values)

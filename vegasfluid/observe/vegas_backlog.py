@@ -40,10 +40,11 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> DeadBandEstimate:
     Linux compares `cwnd (RTT / baseRTT - 1)` with alpha and beta (tcp_vegas.c), where baseRTT is
     the smallest RTT of the flow itself. Flows come to a halt anywhere between the two, so the
     smallest median backlog of a flow is near alpha and the largest near beta, if there are many.
+    Both are unknown if more than 1.5 % of the packets are lost.
 
     Args:
         grid: samples of all flows at common times.
-        flows: the flows that run Vegas, at least one.
+        flows: indices of the flows that run Vegas, at least one.
     """
     backlog = grid.window[flows] * (grid.rtt[flows] / grid.least_rtt[flows, None] - 1)
     repeated, delivered = grid.losses[flows], grid.packets[flows]

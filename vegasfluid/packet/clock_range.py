@@ -16,9 +16,10 @@ LATEST_ARRIVAL = 2.5e6
 """Latest time, s, at which a packet sent during a run may arrive. A timer set then, up to 6.4e6 s
 (64 times the largest retransmission timeout), is a 64-bit number of picoseconds."""
 MOST_EVENTS = 1e11
-"""Most packets and actions of applications in a run (chosen: hours of computing time)."""
+"""Most packets and application actions of one flow class in a run (chosen: hours of computing)."""
 REPEATS = 4
-"""Packets sent for each one delivered by senders that respond to losses, at most (chosen)."""
+"""Largest number of packets sent for each one delivered by senders that respond to losses
+(chosen)."""
 
 
 def check_run(network: Network, until: float) -> None:
@@ -29,8 +30,8 @@ def check_run(network: Network, until: float) -> None:
         until: simulated time, s.
 
     Raises:
-        TooLarge: for a class whose packets may take too long for the clock, or more than 1e11
-            packets and actions of applications.
+        TooLarge: for a class whose round trips may take more than 1.5e6 s, or which may have more
+            than 1e11 packets and actions of applications. The message names the class.
     """
     network, allowed = network.resolved(), LATEST_ARRIVAL - LATEST
     for name, longest in longest_round_trips(network):
@@ -64,8 +65,8 @@ def largest_event_count(network: Network, until: float) -> float:
 def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:
     """Yield each class with an upper bound on the time from a packet to its ACK, s.
 
-    It is the longest propagation delay before or after any event, with full queues on the path in
-    both directions. Jitter, the random delay of the sender and that of the ACK are added.
+    It has the longest propagation delay before or after any delay event, and full queues on the
+    path in both directions. The largest jitter, random sending delay and ACK delay are added.
     """
     stages = list(network.stages())
     for name, flows in network.flows.items():
@@ -81,19 +82,20 @@ def longest_round_trips(network: Network) -> Iterator[tuple[str, float]]:
 
 
 def longest_queue(link: Link, flows: int) -> float:
-    """Packets that are sent while a packet waits at a link that `flows` share, at most.
+    """Upper bound on the packets that a link sends while one packet waits in its queue.
 
-    Where each flow has a queue, one of every other flow is sent between two of its packets.
+    It is the buffer. Where each flow has its own queue, it is the buffer times `flows`, the number
+    of flows: the link may send a packet of each other flow between two packets of one flow.
     """
     return link.buffer * (flows if link.aqm.flow_queues else 1)
 
 
 def event_rate(network: Network, name: str) -> float:
-    """Upper bound on the packets of a class and the actions of its applications, 1/s.
+    """Upper bound on the packets of all flows of a class and their applications' actions, 1/s.
 
-    Senders that respond to losses send a window per round trip, at most what their access links
-    carry. All together send at most a few times what the slowest link carries. Other senders send
-    what their applications offer.
+    A sender that responds to losses sends at most the largest window per smallest base RTT, and the
+    whole class at most 4 times the capacity of the slowest link on its path. Other senders send
+    what their applications offer. No sender sends more than its access link carries.
     """
     flows = network.flows[name]
     reliable = flows.law.rules.reliable
@@ -111,7 +113,7 @@ def event_rate(network: Network, name: str) -> float:
 def application_rate(flows: Flows, packet_bytes: int) -> float:
     """Mean rate at which a flow's application offers packets of `packet_bytes` bytes, packets/s.
 
-    0 if the traffic source does not define it.
+    0 if the traffic source has no such rate, as a bulk transfer, which sends as TCP allows.
     """
     rate = flows.traffic.rate_limit(packet_bytes)
     if rate < NO_LIMIT:

@@ -168,6 +168,8 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
 def serve(sim: Any, number: int, now: int) -> int:
     """Begin the next transmission at `now` (ps) of link `number`, which has a queue for each flow.
 
+    Stores the time at which it ends in `link.wake`, or NEVER if no packet waits.
+
     Returns:
         Index of the flow whose packet is sent; NONE if no packet waits.
     """
@@ -203,7 +205,7 @@ def forward(sim: Any, f: int, i: int, arrival: int, header: int, low: int, high:
         sim: the simulation.
         f: index of the flow.
         i: index of the hop; the number of hops stands for the end of the path.
-        arrival: time at which the packet leaves the previous link, ps.
+        arrival: time at which the packet reaches the far end of the previous link, ps.
         header: 2 seq + CE mark, or 2 ack_number + ECE for an ACK.
         low: for an ACK, the first packet of its SACK block.
         high: the packet after that block.

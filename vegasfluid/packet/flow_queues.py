@@ -6,7 +6,7 @@ up its credit gets a quantum and goes to the end of the old ones. Which packet i
 known before, so here, unlike at a first-in, first-out link, the end of a transmission is an event.
 
 The waiting packets of a flow are those of its ring at the hop that the ring's head has passed:
-from `hop.first` to below `hop.head`, with a gap (REFUSED) for each that found no space.
+from `hop.first` to below `hop.head`, with a gap (NONE) for each that found no space.
 
 Plain scalar Python on the records; `jit` compiles it and binds `decide` and `on_empty` to the rules
 of the queue disciplines in use.
@@ -31,16 +31,17 @@ from vegasfluid.packet.state import flow_of, hop_of, link_of, packet_of, queue_o
 __all__ = ["NONE", "arrive", "count_drop", "next_packet"]
 
 decide: Callable[..., int]
-"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet."""
+"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet that is to
+leave a flow's queue: ADMIT, EARLY, FORCED or MARK."""
 on_empty: Callable[..., None]
 """`(i, queue)`: what the i-th queue discipline does when it finds a flow's queue empty."""
 
 NONE = -1
 """Index that stands for no queue, and header of a packet that found no space."""
 NEITHER, NEW, OLD = 0, 1, 2
-"""Lists of a link in which a queue can be."""
+"""Values of `queue.listed`: a queue is in no list of its link, or among its new or old queues."""
 MOST_DROPPED = 64
-"""Packets dropped at once from the longest queue, at most (RFC 8290, section 4.1)."""
+"""Largest number of packets dropped at once from the longest queue (RFC 8290, section 4.1)."""
 
 
 def count_drop(flow: Any, i: int) -> None:
@@ -84,8 +85,9 @@ def remove_first(sim: Any, link: Any, which: int) -> None:
 def arrive(sim: Any, f: int, i: int, now: int) -> None:
     """Put the packet of flow `f` that has just come to hop `i`, at `now` (ps), into its queue.
 
-    Where packets are dropped at the limit, it is this one, or those at the head of the longest
-    queue. An idle link is woken (`flow.wakes`).
+    If the link's buffer or the flow's limit is full, the packet is dropped. Where `drops_longest`
+    is set, packets at the head of the longest queue are dropped instead, at a full buffer only.
+    If the link is idle, `link.wake` becomes `now`, and `flow.wakes` 1 + the link's index.
     """
     flow, hop = flow_of(sim, f), hop_of(sim, f, i)
     link, queue = link_of(sim, hop.link), queue_of(sim, hop.queue)
@@ -111,7 +113,9 @@ def arrive(sim: Any, f: int, i: int, now: int) -> None:
 
 
 def take(sim: Any, link: Any, queue: Any, now: int) -> int:
-    """Take the first packet out of a flow's queue at `now` (ps).
+    """Take the first packet out of a flow's queue at `now` (ps), to be sent or dropped.
+
+    The time for which the packet has waited is added to `link.waited`.
 
     Returns:
         Its position in the ring of the flow's hop.
@@ -131,7 +135,10 @@ def take(sim: Any, link: Any, queue: Any, now: int) -> int:
 
 
 def drop_longest(sim: Any, link: Any, now: int) -> None:
-    """Drop half of the packets of a link's longest queue, and at most 64, from its head."""
+    """Drop half of the packets, rounded up and at most 64, from the head of a link's longest queue.
+
+    The longest queue has the largest total size of packets.
+    """
     longest, most = link.first_queue, -1.0
     for q in range(link.first_queue, link.end_queue):
         queue = queue_of(sim, q)
@@ -148,7 +155,10 @@ def drop_longest(sim: Any, link: Any, now: int) -> None:
 def judged(sim: Any, link: Any, queue: Any, position: int, now: int) -> int:
     """Decision of the queue discipline on the packet that leaves a flow's queue at `now` (ps).
 
-    `position` is that of the packet in the ring of its hop.
+    `position` is the packet's position in the ring of its hop.
+
+    Returns:
+        ADMIT, EARLY, FORCED or MARK.
     """
     f, i = queue.flow, queue.hop
     if queue.uniform_used:
@@ -166,8 +176,8 @@ def judged(sim: Any, link: Any, queue: Any, position: int, now: int) -> int:
 def next_packet(sim: Any, number: int, now: int) -> int:
     """Choose the packet that link `number` sends from `now` (ps) on, by deficit round robin.
 
-    The queue discipline may drop packets before it. The position of the packet in its ring is
-    stored in `queue.taken`, its mark in `queue.mark`.
+    The queue discipline may drop packets until it admits one. The position of the chosen packet in
+    its ring is stored in `queue.taken`, and whether it is marked in `queue.mark`.
 
     Returns:
         Index of the flow's queue from which it is taken; NONE if no packet waits.

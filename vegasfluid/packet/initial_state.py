@@ -47,9 +47,10 @@ class InitialState(NamedTuple):
 
 
 def distinct(components: Iterable[Any]) -> tuple[Any, ...]:
-    """The first of the components with each set of packet rules, in order of appearance.
+    """One of the components for each set of packet rules: the last one that has the set.
 
-    Components are congestion controls, traffic sources or queue disciplines.
+    Components are congestion controls, traffic sources or queue disciplines. The sets are in the
+    order in which they first appear.
     """
     return tuple({rule_key(each): each for each in components}.values())
 
@@ -57,7 +58,8 @@ def distinct(components: Iterable[Any]) -> tuple[Any, ...]:
 def rule_key(component: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
     """Function that identifies a component's set of packet rules, so that equal sets are shared.
 
-    It is the handler of ACKs, of the application, or of arrivals at a queue.
+    It is `on_ack` of a congestion control, `on_application` of a traffic source, and `decide` of a
+    queue discipline.
     """
     if isinstance(component, CongestionControl):
         return component.rules.on_ack
@@ -196,6 +198,7 @@ def hop_queues(network: Network, name: str, features: Features) -> tuple[list[in
     """Queue index of each hop of the data packets, and of the ACKs, of class `name`, in order.
 
     NO_QUEUE stands for the hop over an access link, which exists where packets can be reordered.
+    The second list is empty where ACKs wait in no queue.
     """
     data, acks = network.queue_indices(name)
     access = [NO_QUEUE] if features.REORDERING else []
@@ -206,8 +209,9 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
     """Records of the hops of all flows at the start of a run.
 
     Returns:
-        The records, (flows, hops); and for each flow the number of hops of its data, and of its
-        data and ACKs together, (flows, 2).
+        The records, (flows, hops), where `hops` is the largest number of any flow; and for each
+        flow the number of hops of its data, and of its data and ACKs together, (flows, 2). Times in
+        the records are in ps; records beyond a flow's hops have no queue.
     """
     paths = [hop_queues(network, name, rules.features) for name in network.flows]
     most = max(len(data) + len(acks) for data, acks in paths)
@@ -266,7 +270,12 @@ def fill_flow_queues(record: np.void, served: FlowQueues) -> None:
 def queue_records(network: Network, links: np.ndarray, hops: np.ndarray) -> np.ndarray:
     """Records of the queues of single flows, at the links that have such; (queues,).
 
-    A queue has its link's fields. Their numbers are stored in `links` and in `hops`.
+    A record begins as a copy of its link's record.
+
+    Args:
+        network: the network.
+        links: records of the links, (links,); each gets the range of its queues' indices.
+        hops: records of the hops, (flows, hops); each gets the index of its queue.
     """
     names = list(network.links.values())
     parts = [links[:0]]

@@ -17,7 +17,8 @@ from vegasfluid.packet.state import link_of, waiting_of
 __all__ = ["REFUSED", "admit", "backlog", "packets_waiting"]
 
 decide: Callable[..., int]
-"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet."""
+"""`(i, queue, waiting, idle_packets)`: decision of the i-th queue discipline on a packet: ADMIT,
+EARLY, FORCED or MARK."""
 
 REFUSED = -1
 """Result of `admit` for a dropped packet; times are not negative."""
@@ -70,7 +71,7 @@ def admit(sim: Any, number: int, size: float, service: int, now: int) -> int:
         now: arrival time, ps.
 
     Returns:
-        Twice the time (ps) at which it has left the link, plus 1 if it is marked; or REFUSED.
+        Twice the time (ps) at which its transmission ends, plus 1 if it is marked; or REFUSED.
     """
     link = link_of(sim, number)
     waiting = packets_waiting(sim, number, now)

@@ -57,7 +57,8 @@ def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
 def may_delay_ack(flow: Any) -> bool:
     """Whether a flow's receiver may delay the ACK of a packet that arrived in order.
 
-    It may not for the first packets (`quick_acks`, counted down here) or if one is delayed already.
+    It may not for the first packets (each call counts `flow.quick_acks` down by 1), if the host
+    delays no ACKs (`flow.ack_delay` is 0), or if an ACK is delayed already.
     """
     if flow.quick_acks > 0:
         flow.quick_acks -= 1
@@ -71,7 +72,8 @@ def receive(sim: Any, f: int, seq: int) -> int:
     `expected` is the packet after all that arrived in order.
 
     Returns:
-        1 if an ACK must be sent at once, 0 if it may be delayed.
+        1 if an ACK must be sent at once, 0 if it may be delayed. It may be delayed for a packet in
+        order while none has arrived out of order, and for any packet of an unreliable flow.
     """
     flow = flow_of(sim, f)
     if APP_LIMITED and not flow.reliable:

@@ -63,13 +63,17 @@ of the receiver), `ack_service` (of an ACK), `access_delay` (propagation of each
 `..._free` (when the link becomes idle), `return_delay` (of an ACK that waits in no queue),
 `overhead` (maximum random delay of a burst), `ready_at` (end of the latest such delay). Hops:
 data from 0 to below `data_hops`, ACKs from there to below `hops`. `flow_class` is the index of the
-class.
+class; `law` and `traffic` are the indices of its packet rules; `start` is the flow's start time.
 
 Sender, packets: `una` (oldest unacknowledged), `next_seq`, `max_seq` (sent so far), `offered` (by
 the application), `opened` (first of this connection), `cwnd`, `ssthresh`, `max_window`,
 `inflation` (duplicate ACKs added to the window), `recover` (`max_seq` at the last loss), `recovery`
 (the recovery scheme), `window_limited` (whether the window limited sending, not the application),
-`app_at` (time of the application's next action).
+`app_at` (time of the application's next action), `reliable` (whether lost packets are sent again).
+
+Timer: `deadline` (when it expires), `srtt` and `rttvar` (smoothed RTT and its variation), `rto`
+(timeout before it is multiplied by `backoff`), `min_rto`, `timed_seq` (packet whose RTT is being
+measured, -1: none) and `timed_at` (when it was sent).
 
 Scoreboard of selective ACKs (RFC 6675), packets: `sacked` (how many), `fack` (one above the
 highest), `lost_below` (unacknowledged packets below it count as lost), `high_rxt` (next to be
@@ -88,7 +92,8 @@ Engine: `next_hop` (the hop with the next packet), `full` (whether a ring had no
 beside links with queues of flows `place` (position in the schedule) and `wakes` (1 + index of the
 idle link at which its packet has just arrived, or 0).
 Sampling: `sampled` (samples so far) and `sample_at` (time of the next), for the sender and for the
-receiver.
+receiver. Counters, packets: `sent`, `delivered`, `dropped` (data), `acks_dropped`, `retransmitted`;
+also `timeouts` and `finished` (transfers that have ended).
 """
 
 HOP = _fields(
@@ -100,7 +105,8 @@ HOP = _fields(
 packet, ps), `head` and `tail` of its ring, `link` (-1: no queue), `service` (transmission time of a
 packet, ps), `relative_size` (of a packet, in data packets: the quotient of their transmission
 times, so that the work admitted is what the link transmits), `propagation` (of the link, ps),
-`jitter` (maximum random delay, ps), `last_arrival` (of the packet before, ps), `queue` (index of
+`jitter` (maximum random delay, ps), `reorders` (whether jitter may change the order of packets),
+`last_arrival` (of the packet before, kept where it may not, ps), `queue` (index of
 the flow's own queue, -1: none) and `first` (the ring's first packet, which may wait there)."""
 
 LINK = RNG | _fields(
@@ -166,7 +172,8 @@ new delay (ps)."""
 FLOW_SAMPLE: dict[str, type] = _fields(
     integers="sent delivered dropped retransmitted timeouts rtt", floats="cwnd ssthresh"
 )
-"""Fields of a sample of a flow: counters since the start, window (packets), smoothed RTT (ps)."""
+"""Fields of a sample of a flow: counters since the start (packets; timeouts), smoothed RTT (ps),
+window and slow-start threshold (packets)."""
 
 LINK_SAMPLE = np.dtype(
     [(name, np.int64) for name in ("admitted", "early", "forced", "full", "marked", "queue")]

@@ -22,10 +22,10 @@ Flow = Any
 
 
 def sample_round_trip(flow: Flow, rtt: int) -> None:
-    """Update smoothed RTT, its variation and the retransmission timer of a flow's record, ps.
+    """Update smoothed RTT, its variation and the retransmission timeout of a flow's record, ps.
 
-    RFC 6298, section 2. After many expiries the sample replaces the estimate, as section 5 allows
-    and ns-2 does.
+    RFC 6298, section 2. With a backoff above 8 (after four expiries in a row) the sample replaces
+    the estimate, as section 5 allows and ns-2 does. The backoff becomes 1.
 
     Args:
         flow: record of the flow, changed in place.

@@ -109,7 +109,9 @@ def current_delay(sim: Any, link: int, flow_class: int, delay: int, now: int) ->
 
 
 def add_jitter(sim: Any, f: int, i: int, time: int) -> int:
-    """Add the random delay of a link to the arrival time of a packet.
+    """Add the random delay of a link, uniform from 0 to its jitter, to a packet's arrival time.
+
+    Unless the link's jitter may reorder packets, the packet arrives no earlier than the one before.
 
     Args:
         sim: the simulation.

@@ -31,7 +31,9 @@ def in_pages(size: float) -> bool:
 
 
 def used_bytes(lengths: tuple[int, ...], item_bytes: int, packets: float) -> float:
-    """Memory that an array of rings takes at most, bytes.
+    """Upper bound on the memory of an array of rings, bytes.
+
+    An array below 256 MiB counts as a whole, of a larger one the slots that packets use.
 
     Args:
         lengths: number of rings along each axis, and of slots of a ring.

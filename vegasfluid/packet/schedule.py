@@ -25,7 +25,7 @@ def earlier(time: int, f: int, entry: Any) -> bool:
 def put(sim: Any, position: int, time: int, f: int) -> None:
     """Write an entry of the schedule: flow or link `f` with its next event at `time` (ps).
 
-    Where links have events, flow and link know their position in the schedule.
+    Where links have entries, too, the position is also stored as `place` of the flow or link.
     """
     entry = heap_of(sim, position)
     entry.time = time

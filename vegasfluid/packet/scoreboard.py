@@ -38,8 +38,8 @@ def pipe(flow: Any) -> int:
 def take_sack_block(sim: Any, f: int, low: int, high: int) -> None:
     """Mark the packets of a SACK block of flow `f`, from `low` to below `high`, as arrived.
 
-    Packets that were in the previous block are skipped. Those overtaken by at least `reordering`
-    packets then count as lost.
+    Packets that were in the previous block are skipped. A packet then counts as lost if the highest
+    one that arrived is at least `flow.reordering` numbers above it.
     """
     flow = flow_of(sim, f)
     if low <= flow.known_low and flow.known_high <= high:

@@ -40,10 +40,11 @@ def simulate_seeds(
     Args:
         network: links and the classes of flows that share them.
         until: simulated time, s.
-        seeds: seeds of the runs, all different; the same seed gives the same run.
-        warmup: time that the measures leave out, s; None: a quarter of the run.
+        seeds: seeds of the runs, whole numbers from 0 on, all different; a seed determines its run.
+        warmup: time at the start that the metrics leave out, s; None: a quarter of the run.
         samples: number of evenly spaced sample times.
-        bin_width: width of the bins in which arrivals are counted, s; None: no bins.
+        bin_width: width of the bins in which the data packets that arrive at each queue are
+            counted, s; None: no bins.
         workers: runs at a time; None: one per processor. The result does not depend on it.
 
     Returns:
@@ -52,8 +53,8 @@ def simulate_seeds(
         random, the attribute `warnings` states this.
 
     Raises:
-        InvalidInput: for no seeds or equal seeds, or a time out of range.
-        SolveFailed: for a run that needs too much memory.
+        InvalidInput: for no seeds, equal or invalid seeds, or another argument out of range.
+        TooLarge: for a run that needs too much memory or time, or times beyond its clock.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics
     >>> network = Network(Link(1000.0, 50), {"reno": Flows(2, Reno(), base_rtt=0.04)})

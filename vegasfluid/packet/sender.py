@@ -62,7 +62,8 @@ on_timeout: Callable[..., None]
 on_ecn_echo: Callable[..., None]
 """`(i, flow, now)`: response of the i-th congestion control to an ECN echo at `now` (ps)."""
 count_marks: Callable[..., None]
-"""`(i, flow, acked, marked)`: the i-th congestion control counts acknowledged packets and marks."""
+"""`(i, flow, acked, marked)`: the i-th congestion control counts `acked` packets that an ACK
+acknowledges, as marked or not (1 or 0)."""
 on_application: Callable[..., int]
 """`(i, flow, now)`: the i-th traffic source offers packets; CONTINUED or NEW_CONNECTION."""
 on_finished: Callable[..., None]
@@ -298,7 +299,7 @@ def reach_sender(sim: Any, f: int, now: int, header: int, low: int, high: int) -
 
 
 def answer_echo(flow: Any, now: int) -> None:
-    """Let a flow respond at `now` (ps) to a mark, once for each round trip, before it sends."""
+    """Let a flow respond at `now` (ps) to the echo of a mark, at most once in a round trip."""
     if flow.una > flow.reduced_at:
         on_ecn_echo(flow.law, flow, now)
         flow.reduced_at = flow.max_seq
@@ -349,7 +350,16 @@ def acknowledge(sim: Any, f: int, ack_number: int, now: int, ece: int) -> None:
 
 
 def acknowledge_by_rack(sim: Any, f: int, now: int, header: int, low: int, high: int) -> None:
-    """Process an ACK of flow `f` whose recovery is RACK-TLP; arguments as `reach_sender`."""
+    """Process an ACK of flow `f` whose recovery is RACK-TLP: window, losses, sending.
+
+    Args:
+        sim: the simulation.
+        f: index of the flow.
+        now: arrival time, ps.
+        header: 2 ack_number + ECE; all packets below ack_number are acknowledged.
+        low: the first packet of the SACK block.
+        high: the packet after it.
+    """
     flow = flow_of(sim, f)
     first, ece = flow.una, False
     if first == flow.max_seq:

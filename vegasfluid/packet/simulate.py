@@ -31,14 +31,14 @@ MIN_SLOTS = 256
 """Smallest number of slots of a flow's rings; chosen: runs with fewer must often be repeated."""
 
 FIRST_WINDOWS = 2
-"""Windows that a flow's rings hold at first, at most (chosen: of those allowed in flight)."""
+"""Largest number of slots of a flow's rings at first, relative to the largest window (chosen)."""
 
 
 def initial_slot_count(network: Network) -> int:
     """First guess at the number of packets that each flow's rings must hold, a power of two.
 
-    Four times a flow's fraction of bandwidth-delay product and largest buffer, at most twice the
-    largest window, and at least 256.
+    It is the power of two above four times (bandwidth-delay product + largest buffer) / number of
+    flows, or above twice the largest window if that is smaller; at least 256.
     """
     packets = network.bandwidth_delay() + max(link.buffer for link in network.links.values())
     window = max(flows.max_window for flows in network.flows.values())
@@ -94,10 +94,13 @@ def shapes(
 
 
 def needed_bytes(rules: Rules, shape: dict[str, tuple[int, ...]], packets: float) -> float:
-    """Memory of a packet run, bytes: its arrays of these shapes, and its samples as floats.
+    """Upper bound on the memory of a packet run, bytes: its arrays, and its samples as floats.
 
-    Of a ring that is longer than `packets`, a bound on the packets that all flows send, only the
-    part that they use takes memory.
+    Args:
+        rules: the rules in use, which determine the record types.
+        shape: shapes of the arrays, by name.
+        packets: upper bound on the packets that all flows send; slots of large rings that no packet
+            uses take no memory.
     """
     types, samples = layout(rules), ("flow_samples", "link_samples")
     total = sum(types[name].itemsize * math.prod(shape[name]) for name in samples)
@@ -148,11 +151,12 @@ def executed(
 ) -> Iterator[Simulation]:
     """Run the engine, again with larger rings if a flow has more packets in flight than they hold.
 
-    A context, in which the run's memory is reserved: take from the state what is needed, and leave.
+    A context, in which the run's memory is reserved. Copy what is needed from the state, and leave
+    the context soon: other runs may wait for the memory.
 
     Args:
         network: what to simulate.
-        initial: the initial state; only the width of its bins is set.
+        initial: the initial state; it is not changed, except for the width of its bins.
         times: sample times, s; (time,).
         kernel: the engine, compiled or interpreted.
         bin_width: width of the bins in which arrivals are counted, s; None: no bins.
@@ -214,13 +218,14 @@ def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
 
     Args:
         network: links and the classes of flows that share them.
-        times: sample times, s; (time,).
-        seed: of all random numbers; runs with equal seeds are identical.
+        times: increasing sample times, s; the run ends at the last one; (time,).
+        seed: seed of all random numbers, a whole number from 0 on; equal seeds give equal runs.
 
     Returns:
         Arrays (time, flow) and (time, link) by names of the variables of a trajectory.
 
     Raises:
+        InvalidInput: for an invalid seed.
         TooLarge: for a run that needs too much memory or time, or times beyond its clock.
     """
     check_run(network, float(times[-1]))
@@ -243,18 +248,18 @@ def simulate_packets(
     Args:
         network: links and the classes of flows that share them.
         until: simulated time, s.
-        warmup: time that the measures leave out, s; None: a quarter of the run.
-        seed: of all random numbers; runs with equal seeds are identical.
+        warmup: time at the start that the metrics leave out, s; None: a quarter of the run.
+        seed: seed of all random numbers, a whole number from 0 on; equal seeds give equal runs.
         samples: number of evenly spaced sample times.
         bin_width: width of bins in which the data packets that arrive at each queue are counted, s,
-            for `metrics.cov` and `metrics.hurst`; None: no bins.
+            from 1e-9 to `until`, for `metrics.cov` and `metrics.hurst`; None: no bins.
 
     Returns:
         A trajectory, an `xarray.Dataset` with windows, RTTs and counters over (time, flow_class),
         queues over (time, link), and more (see `vegasfluid.trajectory`).
 
     Raises:
-        InvalidInput: for a time or a number of samples that is out of range.
+        InvalidInput: for a time, seed, bin width or number of samples that is out of range.
         TooLarge: for a run that needs too much memory or time, or times beyond its clock.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics

@@ -40,7 +40,10 @@ def numbers_from(text: str) -> Numbers:
 
 
 def size_from(text: str) -> int:
-    """Number of values in one option `--over` (see `numbers_from`), without creating them.
+    """Number of values in one option `--over`, without creating them.
+
+    Args:
+        text: `NAME=FROM:TO:COUNT`, `NAME=FROM:TO:COUNT:log` or `NAME=VALUE,VALUE,...`.
 
     Raises:
         InvalidInput: if the text is malformed, or its range is empty.

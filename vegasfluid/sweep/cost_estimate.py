@@ -63,7 +63,8 @@ def estimate(sweep: Sweep, workers: int | None = None) -> Estimate:
 
     Args:
         sweep: the sweep.
-        workers: number of processes for packet runs; None: one for each processor.
+        workers: number of processes for packet runs; None: one for each processor. Fluid runs use
+            all JAX devices, whatever it is.
 
     Returns:
         Numbers of points, runs and chunks; wall time, s; memory and disk space, bytes.

@@ -40,6 +40,8 @@ def read_chunk(
 ) -> Stored:
     """Read a chunk of a store, and verify that each of its files is there and intact.
 
+    A chunk without a file of `status` counts as absent: not complete, without damage.
+
     Args:
         path: path of the store.
         arrays: its Zarr arrays by name: the metrics, `status` and `reason`.

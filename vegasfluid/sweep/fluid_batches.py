@@ -183,13 +183,16 @@ def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator
 
 
 def record(batch: Sequence[Equations], solution: dde.Solution, results: Results, tune: Any) -> None:
-    """Record the averages after the warm-up of a solved batch; a failed solution with the reason.
+    """Record the averages after the warm-up of each point of a solved batch.
+
+    For a point whose solution failed, the reason is recorded instead.
 
     Args:
         batch: points with the same structure.
         solution: their solutions; the first axis of every array is over the points.
         results: where averages and failures are recorded.
-        tune: class in the numerator of the goodput ratio; None: see `tuned_class`.
+        tune: class in the numerator of the goodput ratio; None: the only Vegas class, else the
+            first class.
     """
     arrays = jax.tree.map(np.asarray, solution)
     vector_field = batch[0].fluid.vector_field
@@ -237,7 +240,8 @@ def compute_points(
         results: where their metrics, or the reason of a failure, are recorded.
 
     Yields:
-        Indices of the points that have been computed together.
+        Indices in `points` of the points that have been computed together. Points with invalid
+        numbers are recorded as failed and not yielded.
 
     Raises:
         SolveFailed: if a device fails, for example for lack of memory.
@@ -262,7 +266,8 @@ def integrate(batch: list[Equations], largest: int, results: Results, tune: str 
         batch: points with the same structure.
         largest: number of points of a full chunk.
         results: where averages and failures are recorded.
-        tune: class in the numerator of the goodput ratio; None: see `tuned_class`.
+        tune: class in the numerator of the goodput ratio; None: the only Vegas class, else the
+            first class.
     """
     solution = jax.tree.map(np.asarray, solve(batch, largest))
     too_long = solution.result[: len(batch)] == dde.Outcome.LAG_TOO_SHORT

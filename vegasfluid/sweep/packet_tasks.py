@@ -44,7 +44,7 @@ __all__ = ["compute", "compute_chunks", "connect", "results_from"]
 QUEUED_CHUNKS = 2
 """Chunks that wait for each worker besides the one that it computes; chosen."""
 ALLOWED_DEATHS = 5
-"""Deaths of workers at a chunk after which it is left out; chosen."""
+"""Number of deaths of workers at a chunk that are allowed: the next one ends its tries; chosen."""
 LOOPBACK = "127.0.0.1:0"
 """Address of the scheduler's HTTP server, which Dask always starts: local, any free port."""
 NO_PAGES = {f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}
@@ -66,7 +66,8 @@ def compute(
         points: points of a sweep.
         seeds: seeds of the runs at each point.
         frame: number of seeds, and names of classes and links in the results.
-        tune: class in the numerator of the goodput ratio; None: see `tuned_class`.
+        tune: class in the numerator of the goodput ratio; None: the only Vegas class, else the
+            first class.
     """
     results = Results(len(points), frame)
     for number, point in enumerate(points):

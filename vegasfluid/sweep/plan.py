@@ -39,7 +39,8 @@ NO_SEED = (0,)
 CHUNK_RUNS = {"packets": 64, "fluid": 64, "density": 16}
 """Default number of runs in a chunk, by engine; chosen, some seconds of work."""
 MOST_CHUNKS = 20_000
-"""Number of chunks above which they are made larger, as each is a file for every metric."""
+"""Number of chunks above which a chunk has more runs than by default, as each is a file for every
+metric."""
 RESERVED = ("seed", "flow_class", "link", "status", "reason", *METRICS)
 """Names that an axis must not have."""
 
@@ -73,12 +74,13 @@ class Sweep:
 
     Args:
         model: the model that the axes change.
-        axes: at least one axis; the first one varies slowest.
+        axes: at least one axis; the first one varies slowest. Values of a parameter that accepts
+            whole numbers only are rounded, and duplicates are left out.
         engine: `fluid`, `density` or `packets`.
         seeds: random seeds of the packet runs at each point; one seed for other engines.
         until: simulated time, s; None: that of each model.
-        warmup: initial time excluded from averages, s; None: that of the model, scaled like
-            `until`.
+        warmup: initial time excluded from averages, s; None: the model's warm-up, in proportion to
+            the simulated time.
         tune: class in the numerator of the ratio; None: the only Vegas class, else the first class.
         name: name of the model for the attributes of the results, such as its file.
         command: command line for the attributes of the results.

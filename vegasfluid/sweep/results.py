@@ -47,6 +47,10 @@ class Frame:
 class Results:
     """Metrics of several points, NaN until they are recorded.
 
+    The attribute `values` has for each metric an array of shape (points, seed), (points, seed, flow
+    class) or (points, seed, link). `status` is DONE for each point unless a run of it has FAILED.
+    `reasons` has the reason of each failure, and an empty text for the other points.
+
     Args:
         points: number of points.
         frame: dimensions of the results of one point.
@@ -97,7 +101,7 @@ class Results:
 
 
 def reason_of(error: Exception) -> str:
-    """Message of an error in one line; it starts with the error's type if it is not ours."""
+    """Message of an error in one line; it starts with the type unless it is a VegasfluidError."""
     kind = "" if isinstance(error, VegasfluidError) else f"{type(error).__name__}: "
     return " ".join(f"{kind}{error}".split())
 

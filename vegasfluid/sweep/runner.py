@@ -21,17 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "open_sweep", "run"]
 
 TRIES = 2
-"""How often a chunk is tried that an error of the machine stops; chosen."""
+"""Largest number of tries of a chunk that an error of the machine stops; chosen."""
 
 
 @dataclass
 class Progress:
     """Progress of a sweep.
 
+    If several processes of a JAX job run the sweep, all but `points` count the points of this
+    process's chunks only.
+
     Args:
         points: number of points of the whole sweep.
         found: points that the store contained when this run began.
-        done: points that the store holds now, failed ones included.
+        done: points that the store contains at present, failed ones included.
         failed: points that could not be simulated.
         began: start of this run on the clock `time.monotonic`, s.
     """
@@ -112,9 +115,9 @@ def run(
 def missing_chunks(
     store: Store, chunks: Iterable[Chunk], sweep: Sweep, progress: Progress
 ) -> list[Chunk]:
-    """Chunks that are absent from a store or damaged; points of the rest are counted in `progress`.
+    """Chunks that are absent from a store or damaged, with a warning for each damaged one.
 
-    Warns of each damaged chunk.
+    The points of the other chunks are added to `found`, `done` and `failed` of `progress`.
     """
     missing = []
     for chunk in chunks:

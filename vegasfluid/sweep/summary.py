@@ -46,7 +46,8 @@ METRICS = {
     "queueing_delay_s": Metric("queueing delay of a packet", "s", "link"),
     "drop_share": Metric("fraction of arriving packets that are dropped", "1", "link"),
 }
-"""Averages after the warm-up (timeouts: their number), by name."""
+"""Averages after the warm-up, by name. Averages of a flow class are means over its flows, but
+`timeouts` is the number of timeouts of all its flows."""
 
 
 def links_of(network: Network) -> list[str]:
@@ -78,10 +79,12 @@ def run_averages(run: Recording, warmup: float, tune: str | None = None) -> Summ
     Args:
         run: run of any engine.
         warmup: initial time that is excluded, s.
-        tune: class in the numerator of the ratio; None: see `tuned_class`.
+        tune: class in the numerator of the goodput ratio; None: the only Vegas class, else the
+            first class.
 
     Returns:
-        Arrays of shape (), (flow class,) or (link,); the ratio is NaN for a single class.
+        Arrays of shape (), (flow class,) or (link,). The ratio is NaN for a network of one class
+        or without a class `tune`.
     """
     totals, counts = run.totals_after(warmup), run.network.counts
     tuned = tuned_class(run.network, tune)

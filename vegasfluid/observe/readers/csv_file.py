@@ -83,7 +83,9 @@ def is_csv(head: str) -> bool:
 
 
 def read_csv(path: Path) -> Measurement:
-    """Flows, or the queue, of a CSV file.
+    """Flows, or queues, of a CSV file.
+
+    It has queues if it has a column of backlog or drops, and none of windows or RTTs.
 
     Args:
         path: the file.
@@ -170,7 +172,7 @@ def _has_conversion(table: Table) -> bool:
 
 
 def _has_text(line: str) -> bool:
-    """Whether a line is neither empty nor a comment that cannot be a header."""
+    """Whether a line has text besides spaces and leading number signs, as a header has."""
     return bool(line.strip().lstrip("#").strip())
 
 
@@ -207,7 +209,11 @@ def _cells(line: str, separator: str) -> list[str]:
 
 
 def _table(path: Path) -> Table:
-    """The file's header."""
+    """A CSV file with its header: the first line that is not empty.
+
+    Raises:
+        MeasurementFileError: for a file without such a line.
+    """
     for number, line in numbered_lines(path):
         if _has_text(line):
             separator, columns = _columns(line)
@@ -248,7 +254,11 @@ def _rows(table: Table) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _number(table: Table, number: int, quantity: str, cells: dict[str, str]) -> float:
-    """Value of a cell in the unit of its column; NaN where it is empty or missing."""
+    """Value of a cell in the unit of its column; NaN where it is empty or missing.
+
+    Raises:
+        MeasurementFileError: for text that is no number, or a number below 0.
+    """
     cell = cells.get(quantity, "").strip("\"'")
     if cell.lower() in ("", "nan", "na", "n/a", "-", "null", "none"):
         return float("nan")
@@ -262,7 +272,14 @@ def _number(table: Table, number: int, quantity: str, cells: dict[str, str]) -> 
 
 
 def _time(table: Table, number: int, cells: dict[str, str]) -> float:
-    """Time of a line, s."""
+    """Time of a line, s.
+
+    ISO 8601 times become Unix times. So do numbers above 1e11 in a column of seconds: they are
+    taken as ms, us or ns.
+
+    Raises:
+        MeasurementFileError: for an empty cell or text that is no time.
+    """
     cell = cells["time"].strip("\"'")
     column = _of(table.columns, "time")
     if "-" in cell[1:] and ":" in cell:

@@ -258,6 +258,11 @@ def _round_trips(
         means: mean times of an interval from packets to their answers, on the side of the data's
             receiver (`far`) and of its sender (`near`), s; (sample,).
         least: smallest of these times, s; (sample,).
+
+    Returns:
+        Where the capture was made, mean RTTs and smallest RTTs, (sample,). The RTTs are None if
+        there are no times on the receiver's side. Without times on the sender's side, they are the
+        times on the receiver's side.
     """
     far, near = _first_known(means["far"]), _first_known(means["near"])
     far_least, near_least = _first_known(least["far"]), _first_known(least["near"])

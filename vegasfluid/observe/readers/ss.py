@@ -179,7 +179,10 @@ class _Reader:
         flow.columns.add(self.clock.time, _samples(values))
 
     def values(self, connection: Connection) -> dict[str, float]:
-        """Values of a connection's words; empty where it only listens or has no state of TCP."""
+        """Values of a connection's words by name, in the units of `ss` (times in ms).
+
+        Empty for a connection that only listens, or without `rtt`, `cwnd` and `bytes_acked`.
+        """
         values: dict[str, float] = {}
         if connection.ends[1].endswith(":*"):
             return values

@@ -73,11 +73,11 @@ class Direction:
         self.sent = 0
         """Sequence number after the last one that was sent, not modulo 2**32."""
         self.acked = 0
-        """Number that was acknowledged."""
+        """Sequence number before which all data is acknowledged, not modulo 2**32."""
         self.data_end = 0
-        """As `sent`, without FIN."""
+        """Sequence number after the last byte of data that was sent, without FIN."""
         self.recovery_end = 0
-        """What has to be acknowledged until RTTs are measured after a retransmission."""
+        """Sequence number that must be acknowledged, after a retransmission, before RTTs count."""
         self.retransmitted = 0.0
         self.is_acked = False
         self.largest = 0
@@ -133,7 +133,7 @@ class Direction:
         self.recovery_end = max(self.recovery_end, self.sent)
 
     def acknowledge(self, now: float, low: int) -> None:
-        """Take an ACK of this direction's data."""
+        """Take an ACK of this direction's data at `now` (s); `low`: its number modulo 2**32."""
         ack = self.number(low)
         self.is_acked = True
         if ack > self.sent + LARGEST_JUMP:  # the packet is damaged
@@ -151,7 +151,7 @@ class Direction:
             self.by_number.add(now - newest[1])
 
     def stamp(self, now: float, tsval: int) -> None:
-        """Take a time stamp of this direction: its first packet counts."""
+        """Take a time stamp `tsval` of this direction at `now` (s); its first packet counts."""
         self.has_stamps = True
         if tsval != self.last_stamp:
             self.last_stamp = tsval
@@ -160,7 +160,10 @@ class Direction:
                 del self.stamps[next(iter(self.stamps))]
 
     def echo(self, now: float, tsecr: int) -> None:
-        """Take a time stamp that the other end echoes: its first packet counts."""
+        """Take a time stamp `tsecr` that the other end echoes at `now` (s): its first echo counts.
+
+        The time since this direction's packet with that stamp is a response time.
+        """
         since = self.stamps.pop(tsecr, None)
         if since is not None:
             self.by_stamp.add(now - since)
@@ -179,7 +182,11 @@ class Direction:
         return float(self.largest if 0 < self.largest <= 9000 else 1448)
 
     def values(self) -> dict[str, float]:
-        """What was sent and acknowledged so far: bytes, packets."""
+        """What was sent and acknowledged so far, by field of `FlowSamples`.
+
+        Keys: `sent_bytes`, `retransmitted_packets`, and, if an ACK was captured, `delivered_bytes`
+        and `in_flight_packets`.
+        """
         base = self.base or 0
         found = {
             "sent_bytes": float(self.data_end - base),

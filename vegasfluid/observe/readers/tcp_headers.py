@@ -43,13 +43,13 @@ class TcpHeader(NamedTuple):
 
     Args:
         source: address and port of the sender as they are in the packet.
-        target: those of the receiver.
+        target: address and port of the receiver as they are in the packet.
         seq: sequence number of the first byte.
         ack: acknowledgement number.
         flags: flags: 1 FIN, 2 SYN, 4 RST, 16 ACK.
         payload: bytes of data.
         tsval: time stamp; None: no such option.
-        tsecr: time stamp of the other end that is echoed.
+        tsecr: time stamp of the other end that is echoed; 0: no such option.
         segment: maximum segment size that a SYN announces; None: no such option.
     """
 

@@ -57,10 +57,10 @@ class DeferredLibrary:
     """Mixin for Numba's library of a function's code: neither optimises nor builds it."""
 
     stays_call = False
-    """Whether LLVM must not inline the function: it would put all code into the outermost one."""
+    """Whether the function is called, not inlined: LLVM would inline all into the outermost one."""
 
     def add_ir_module(self, ir_module: Any) -> None:
-        """Add LLVM code to the library, marked `noinline` if the function is to stay a call."""
+        """Add LLVM code to the library, marked `noinline` if `stays_call` is set."""
         if self.stays_call:
             for each in ir_module.functions:
                 if not each.is_declaration:
@@ -140,7 +140,10 @@ class DeferredCompiler(CompilerBase):
     """Numba's compiler for a function whose code is optimised and built in its callers."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """The compiler passes, into a library that is neither optimised nor built."""
+        """The manager of the compiler passes, as the only element of a list.
+
+        The passes write to a library whose code is neither optimised nor built.
+        """
         library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
         library.__class__ = type("Library", (DeferredLibrary, type(library)), {})
         library.stays_call = not self.state.flags.forceinline

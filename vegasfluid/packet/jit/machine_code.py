@@ -73,9 +73,15 @@ def delete_left_over(parent: Path) -> None:
 
 
 def loaded(folder: Path, build: Callable[[bool], Any], signature: tuple[Any, ...]) -> Any:
-    """The function with machine code from an intact folder; the arguments are as in `kept_in`.
+    """The function with machine code from an intact folder.
 
-    Numba compiles it again if the package's files have other times, and writes to the folder.
+    If the package's files have other times, Numba compiles the function again, and its machine code
+    replaces that in the folder.
+
+    Args:
+        folder: folder of this function only.
+        build: returns the function for Numba to compile; its argument is `njit`'s option `cache`.
+        signature: types of the arguments, for Numba.
     """
     function = compiled_into(folder, build, signature, keep=False)
     if not function.stats.cache_hits:
@@ -86,9 +92,13 @@ def loaded(folder: Path, build: Callable[[bool], Any], signature: tuple[Any, ...
 def compiled_into(
     folder: Path, build: Callable[[bool], Any], signature: tuple[Any, ...], keep: bool = True
 ) -> Any:
-    """The function, compiled with Numba's cache in a folder; `keep`: whether to write digests.
+    """The function, compiled with Numba's cache in a folder, or without it if it cannot be written.
 
-    The other arguments are as in `kept_in`.
+    Args:
+        folder: folder of this function only.
+        build: returns the function for Numba to compile; its argument is `njit`'s option `cache`.
+        signature: types of the arguments, for Numba.
+        keep: whether to write the digests of the files.
     """
     function = None
     with numba_cache_in(folder), contextlib.suppress(RuntimeError):  # no folder can be written

@@ -46,14 +46,14 @@ def optimised_kernel(
 
     Args:
         function: takes a `Simulation` and returns an integer.
-        values: replacements of globals (see `specialise`).
+        values: replacements by the name of a global, in every function.
         layout: the record type of each array of the simulation.
-        called: names of functions that stay calls; LLVM inlines all others (inlined by Numba, they
+        called: names of functions that are called; LLVM inlines all others (inlined by Numba, they
             would take three times as long to compile).
         mark: appended to function names. Each process numbers functions of equal names anew:
             without a mark, a cached kernel and a new one could use one name for different
             functions, of which the linker would take the first.
-        folder: where the machine code is kept (see `kept_in`); None: nowhere.
+        folder: folder that keeps the machine code for other processes; None: it is not kept.
 
     Returns:
         The compiled function, which changes a `Simulation` in place and returns the integer.
@@ -82,8 +82,13 @@ def dispatcher(
 ) -> Any:
     """Numba's function of a table of addresses, compiled when it is called.
 
-    `cache` states whether Numba keeps the machine code in its cache folder; the other arguments are
-    those of `optimised_kernel`.
+    Args:
+        function: takes a `Simulation` and returns an integer.
+        values: replacements of globals, by name.
+        layout: the record type of each array of the simulation.
+        called: names of functions that are called, not inlined.
+        mark: appended to function names.
+        cache: whether Numba keeps the machine code in its cache folder.
     """
     inline = njit(forceinline=True, **INNER_OPTIONS)
     call = njit(forceinline=False, **INNER_OPTIONS)  # or the caller's option would be its own

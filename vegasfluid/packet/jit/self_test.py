@@ -31,7 +31,7 @@ def doubled(flow: Any) -> int:
 
 
 def last_packet(sim: Any, f: int) -> int:
-    """Count `sent` of the packet at position 3 of a ring of flow `f`; a test function, called."""
+    """Field `sent` of the packet at position 3 of a ring of flow `f`; a test function, called."""
     return packet_of(sim, f, 0, 3).sent
 
 

@@ -81,11 +81,19 @@ def process_ack(
 
 
 def update_scoreboard(sim: Any, f: int, now: int, ack_number: int, low: int, high: int) -> bool:
-    """Update scoreboard and round-trip time of flow `f` by an ACK; arguments as `process_ack`.
+    """Update scoreboard and round-trip time of flow `f` by an ACK that reaches the sender.
+
+    Args:
+        sim: the simulation.
+        f: index of the flow.
+        now: arrival time, ps.
+        ack_number: all packets below it are acknowledged.
+        low: the first packet of the SACK block.
+        high: the packet after it.
 
     Returns:
-        Whether the timer starts anew: for new packets, or a SACK of a packet sent before the oldest
-        was sent again.
+        Whether the timer must be restarted: the ACK acknowledges packets in order, or its SACK
+        block shows the arrival of a packet sent before the oldest unacknowledged one was last sent.
     """
     flow = flow_of(sim, f)
     fack = max(flow.fack, flow.una)
@@ -112,9 +120,15 @@ def take_rtt_sample(flow: Any, now: int, resent_at: int) -> None:
     """Update the RTT estimates (ps) of a flow by the ACK at `now` (ps), if it gives a sample.
 
     The smoothed RTT is updated by the first packet that the ACK acknowledges. The smallest RTT and
-    the congestion control get the RTT of the last one.
-    Packets sent more than once are timed by their timestamps: since `resent_at` (ps), when the
-    oldest was last sent, if that is not sooner than the smallest RTT.
+    the congestion control get the RTT of the last one. Packets sent more than once do not count,
+    nor do others that are acknowledged in order with them. If no packet counts, the time since
+    `resent_at` is the sample, unless it is below the smallest RTT.
+
+    Args:
+        flow: record of the flow, changed in place.
+        now: arrival time of the ACK, ps.
+        resent_at: when the oldest packet that the ACK acknowledges in order was last sent, ps, as
+            its timestamp shows; NOT_SET: there is no such packet.
     """
     first, last = flow.ack_first_sent, flow.ack_last_sent
     if flow.ack_resent:
@@ -133,9 +147,11 @@ def take_rtt_sample(flow: Any, now: int, resent_at: int) -> None:
 
 
 def finish_probe(sim: Any, f: int, ack_number: int) -> None:
-    """End the tail loss probe of flow `f` when `ack_number` reaches it (RFC 8985, section 7.4.2).
+    """End the tail loss probe of flow `f` by an ACK up to `ack_number` (RFC 8985, section 7.4.2).
 
-    If the probe was a retransmission that replaced a lost packet, the window is reduced.
+    A probe that was a new packet ends when `ack_number` reaches `flow.probe_high`. A probe that was
+    a retransmission ends when a later packet is acknowledged, too: the probe then replaced a lost
+    packet, and the window is reduced.
     """
     flow = flow_of(sim, f)
     if flow.probe_high == NOT_SET or ack_number < flow.probe_high:
@@ -153,6 +169,8 @@ def finish_probe(sim: Any, f: int, ack_number: int) -> None:
 def identify_losses(sim: Any, f: int, now: int) -> bool:
     """Mark the packets of flow `f` that RACK finds lost at `now` (ps), or wait for reordering.
 
+    Nothing happens if no packet is unacknowledged, or none was delivered since the last call.
+
     Returns:
         Whether a retransmission was lost again.
     """
@@ -168,7 +186,10 @@ def identify_losses(sim: Any, f: int, now: int) -> bool:
 
 
 def update_state(sim: Any, f: int, now: int, first: int, echo: bool) -> int:
-    """Update the state of flow `f` after an ACK that is not an ordinary one.
+    """Update the state of flow `f` after an ACK that may show a loss, a mark or a recovery's end.
+
+    Such an ACK has a SACK of new packets or an echo, acknowledges nothing in order, or comes in a
+    state other than OPEN.
 
     Args:
         sim: the simulation.
@@ -178,7 +199,7 @@ def update_state(sim: Any, f: int, now: int, first: int, echo: bool) -> int:
         echo: whether it echoes a mark.
 
     Returns:
-        What to retransmit.
+        What to retransmit: NOTHING, RESEND_LOST or SEND_NEW.
     """
     flow = flow_of(sim, f)
     advanced = flow.una > first
@@ -285,7 +306,8 @@ def recover_from_timeout(sim: Any, f: int, now: int, advanced: bool) -> int:
         advanced: whether it acknowledges packets in order.
 
     Returns:
-        What to retransmit.
+        What to retransmit: NOTHING if the timeout is undone or the recovery complete, SEND_NEW to
+        test whether it was spurious, else RESEND_LOST.
     """
     flow = flow_of(sim, f)
     recovered = flow.una >= flow.recover

@@ -22,8 +22,9 @@ __all__ = [
 ]
 
 DISORDER, CWR, LOSS = OPEN + 1, OPEN + 2, RECOVERY + 1
-"""States of a sender besides OPEN, without a sign of loss, and RECOVERY, after fast retransmit:
-packets arrived out of order; the window shrinks after a mark; after a timeout."""
+"""States of a sender: packets arrived out of order (DISORDER), the window shrinks after a mark
+(CWR), or a timeout has expired (LOSS). The others are OPEN (no sign of a loss) and RECOVERY (after
+fast retransmit)."""
 
 RTO_TIMER, PROBE_TIMER, REORDERING_TIMER = range(3)
 """What the flow's only timer waits for: the retransmission timeout (RFC 6298), a tail loss probe,
@@ -76,15 +77,17 @@ RACK_INITIAL: dict[str, int | float] = {
 Scoreboard: `lost_out` (packets that count as lost and are not acknowledged), `resent_out`
 (retransmissions in flight), `losses` (packets marked lost since the start), `reordering_seen`
 (whether packets were ever reordered). RACK: `rack_sent_at`, `rack_seq` and `rack_rtt` of the
-delivered packet that was sent last, `rack_advanced` (whether it changed since the last look).
+delivered packet that was sent last, `rack_advanced` (whether one arrived since losses were sought).
 `resend_head` and `resend_tail`: ring of retransmissions in order of time.
 
 Undo: `first_resent_at` (first retransmission of this recovery), `undo_marker` (`una` at its start),
-`undo_resent`, `prior_cwnd` and `prior_ssthresh` (windows before it). Probe: `probe_high`
+`undo_resent` (retransmissions in flight at its start or sent since, NOT_SET: none),
+`prior_cwnd` and `prior_ssthresh` (windows before it). Probe: `probe_high`
 (`next_seq` after the tail loss probe), `probe_resent` (whether it was a retransmission). Timeout:
 `frto` (whether it may still turn out to be spurious), `expiries` (in a row). Rate reduction:
 `reduced_delivered` and `reduced_sent` (packets since its start). Round-trip time: `deviation`,
-`largest_deviation` (in this round trip), `rtt_round_end`. `last_sent_at`: of any packet.
+`largest_deviation` (in this round trip), `rtt_round_end` (packet whose ACK ends the round trip).
+`last_sent_at`: when any packet was last sent.
 
 Of the present ACK: `ack_delivered` (packets that it reports as arrived), `ack_resent` (whether it
 acknowledges a packet sent more than once), `ack_original` (whether it reports a packet sent once,
@@ -96,7 +99,7 @@ order (`sack_...`)."""
 RACK_FLOW: dict[str, type] = {
     name: np.int64 if isinstance(value, int) else np.float64 for name, value in RACK_INITIAL.items()
 }
-"""Types of these fields."""
+"""Types of the fields in `RACK_INITIAL`, by name: int64 or float64."""
 
 RACK_SLOT: list[tuple[str, type]] = [
     ("lost", np.uint8),
@@ -104,6 +107,6 @@ RACK_SLOT: list[tuple[str, type]] = [
     ("order", np.int64),
     ("queued", np.int64),
 ]
-"""Fields of a packet in the window: whether it counts as lost, whether a retransmission of it is in
-flight, and the place of that in the ring of retransmissions; `queued` is the packet number at the
-slot's place of that ring."""
+"""Fields of a packet in the window: `lost` (whether it counts as lost), `resent` (whether a
+retransmission of it is in flight) and `order` (position of that in the ring of retransmissions).
+The slots also hold that ring: `queued` is the number of the packet at the slot's position."""

@@ -34,7 +34,7 @@ def in_flight(flow: Any) -> int:
 
 
 def start_ack(flow: Any, now: int) -> None:
-    """Clear the fields of a flow's record that describe the present ACK, at `now` (ps)."""
+    """Clear the fields of a flow that describe the present ACK; `acked_at` becomes `now` (ps)."""
     flow.acked_at = now
     flow.ack_delivered = 0
     flow.ack_resent = 0
@@ -89,7 +89,8 @@ def acknowledge_out_of_order(sim: Any, f: int, low: int, high: int, now: int) ->
 def mark_sacked(sim: Any, f: int, low: int, high: int, now: int) -> None:
     """Mark the unacknowledged packets of flow `f` from `low` to below `high` as arrived at `now`.
 
-    One that was sent once and is below the highest that arrived was overtaken. `now` is in ps.
+    A packet that was sent once and is below `flow.fack` was overtaken: `flow.ack_reordered` becomes
+    the lowest such packet. `now` is in ps.
     """
     flow = flow_of(sim, f)
     for seq in range(max(low, flow.una), high):
@@ -150,7 +151,10 @@ def acknowledge_in_order(sim: Any, f: int, ack_number: int, now: int) -> None:
 
 
 def note_reordering(flow: Any, seq: int, fack: int) -> None:
-    """Raise the reordering threshold (packets) if packet `seq` arrived after ones up to `fack`."""
+    """Raise a flow's reordering threshold if packet `seq` arrived after one below `fack`.
+
+    The threshold becomes at least `fack` - `seq` packets, but at most 300.
+    """
     if seq < fack:
         flow.reordering = max(flow.reordering, min(fack - seq, MAX_REORDERING))
         flow.reordering_seen = 1
@@ -159,8 +163,8 @@ def note_reordering(flow: Any, seq: int, fack: int) -> None:
 def reordering_window(flow: Any) -> int:
     """Time by which a packet may be overtaken before it counts as lost, ps (RFC 8985, 6.2).
 
-    A quarter of the smallest RTT, at most the smoothed RTT; 0 in recovery or with three packets
-    that arrived out of order, as long as packets were never reordered.
+    A quarter of the smallest RTT, at most the smoothed RTT. As long as packets were never
+    reordered, it is 0 in recovery, after a timeout, or once `flow.reordering` packets are SACKed.
     """
     if flow.reordering_seen == 0 and (flow.state >= RECOVERY or flow.sacked >= flow.reordering):
         return 0
@@ -209,7 +213,8 @@ def detect_losses(sim: Any, f: int, now: int) -> int:
     """Mark the packets of flow `f` as lost that were sent long enough before a delivered one.
 
     Returns:
-        Time after `now` at which all packets sent before it count as lost, ps; 0 if all do now.
+        Time from `now` (ps) until all packets that were sent before the delivered packet that was
+        sent last count as lost, ps; 0 if all of them already do.
     """
     flow = flow_of(sim, f)
     window = reordering_window(flow)
@@ -226,8 +231,8 @@ def detect_originals(sim: Any, f: int, now: int, window: int) -> int:
         window: reordering window, ps.
 
     Returns:
-        Time after `now` at which all of them that were sent before it count as lost, ps; 0 if all
-        do now.
+        Time from `now` until all packets that were sent once, and before the delivered packet that
+        was sent last, count as lost, ps; 0 if all of them already do.
     """
     flow = flow_of(sim, f)
     wait, seq = 0, flow.lost_below
@@ -245,7 +250,7 @@ def detect_originals(sim: Any, f: int, now: int, window: int) -> int:
 
 
 def detect_resent(sim: Any, f: int, now: int, window: int) -> int:
-    """Mark lost retransmissions of flow `f`.
+    """Mark retransmissions of flow `f` as lost that were sent long enough before a delivered one.
 
     Args:
         sim: the simulation.
@@ -254,7 +259,8 @@ def detect_resent(sim: Any, f: int, now: int, window: int) -> int:
         window: reordering window, ps.
 
     Returns:
-        Time after `now` at which all sent before a delivered packet count as lost, ps; 0: now.
+        Time from `now` until all retransmissions that were sent before the delivered packet that
+        was sent last count as lost, ps; 0 if all of them already do.
     """
     flow = flow_of(sim, f)
     wait, k = 0, flow.resend_head
@@ -307,9 +313,10 @@ def next_lost(sim: Any, f: int) -> int:
 
 
 def mark_all_lost(sim: Any, f: int, now: int) -> None:
-    """Mark packets of flow `f` as lost after a timeout at `now` (ps): the oldest, and old ones.
+    """Mark packets of flow `f` as lost after a timeout at `now` (ps).
 
-    Those sent within the last RTT may still arrive.
+    They are the oldest, and all that were sent at least an RTT (`flow.rack_rtt`) ago. Packets sent
+    later may still arrive.
     """
     flow = flow_of(sim, f)
     for seq in range(flow.una, flow.next_seq):

@@ -181,7 +181,10 @@ def expire_timer(sim: Any, f: int, now: int) -> None:
 
 
 def end_reordering_window(sim: Any, f: int, now: int) -> None:
-    """Retransmit the packets of flow `f` that are still missing when the window ends at `now`."""
+    """Retransmit the lost packets of flow `f` when its reordering window ends at `now` (ps).
+
+    If packets newly count as lost, the flow enters recovery, unless it is in recovery already.
+    """
     flow = flow_of(sim, f)
     pipe, losses = in_flight(flow), flow.losses
     detect_losses(sim, f, now)
@@ -195,7 +198,10 @@ def end_reordering_window(sim: Any, f: int, now: int) -> None:
 
 
 def send_probe(sim: Any, f: int, now: int) -> None:
-    """Send a tail loss probe of flow `f` at `now` (ps): a new packet, or the last one again."""
+    """Send a tail loss probe of flow `f` at `now` (ps): a new packet, or else the last one again.
+
+    If a probe is already in flight, none is sent. The retransmission timer is started in any case.
+    """
     flow = flow_of(sim, f)
     last = min(flow.offered, flow.una + int(flow.max_window))
     if flow.probe_high == NOT_SET:

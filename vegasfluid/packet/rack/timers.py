@@ -52,7 +52,10 @@ def estimate_rtt(flow: Any, rtt: int) -> None:
 
 
 def timeout_after(flow: Any, sent_at: int, now: int) -> int:
-    """Time from `now` until the retransmission timeout of a packet sent at `sent_at`, ps."""
+    """Time from `now` until the retransmission timeout of a packet sent at `sent_at`, ps.
+
+    It is 0 if the timeout is due or past.
+    """
     return max(sent_at + flow.rto * flow.backoff - now, 0)
 
 
@@ -74,10 +77,14 @@ def rearm_timeout(sim: Any, f: int, now: int) -> None:
 
 
 def start_probe(sim: Any, f: int, now: int) -> bool:
-    """Set the timer of flow `f` to a tail loss probe, two smoothed RTTs after `now` (ps).
+    """Set the timer of flow `f` to a tail loss probe, if one may be sent.
+
+    It expires two smoothed RTTs after `now` (ps) and 2 ms more, or `min_rto` more if one packet is
+    unacknowledged; at the latest at the retransmission timeout of the oldest packet.
 
     Returns:
-        Whether a probe may be sent: not in recovery, nor with nothing in flight.
+        Whether the timer was set: not in a state other than OPEN and CWR, before the first RTT
+        sample, or with nothing in flight.
     """
     flow = flow_of(sim, f)
     if flow.una == flow.next_seq or flow.srtt == 0:
@@ -101,7 +108,7 @@ def restart_timer(sim: Any, f: int, now: int) -> None:
 
 
 def wait_for_reordering(flow: Any, now: int, wait: int) -> None:
-    """Set the timer of a flow to the end of the reordering window, `wait` after `now` (ps)."""
+    """Set the timer of a flow to the end of the reordering window: `now` + `wait` + 2 ms, in ps."""
     flow.timer = REORDERING_TIMER
     flow.deadline = now + wait + TIMER_SLACK
     flow.ack_waits = 1

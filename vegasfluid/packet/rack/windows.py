@@ -68,7 +68,7 @@ def current_ssthresh(flow: Any) -> float:
 
 
 def set_ssthresh(flow: Any, marked: bool) -> None:
-    """Set `ssthresh` to the control's window after a loss or a mark, at least 2 packets."""
+    """Set `ssthresh` to the control's window after a loss or mark: whole packets, at least 2."""
     if ECN and marked:
         window = control_window_after_mark(flow.law, flow, float(int(flow.cwnd)))
     else:
@@ -77,7 +77,7 @@ def set_ssthresh(flow: Any, marked: bool) -> None:
 
 
 def any_resent(sim: Any, f: int) -> bool:
-    """Whether a packet of flow `f` in the window, or its oldest one, was retransmitted."""
+    """Whether flow `f` has retransmissions in flight, or has retransmitted its oldest packet."""
     flow = flow_of(sim, f)
     if flow.resent_out > 0:
         return True
@@ -114,7 +114,7 @@ def reduce_window(flow: Any, delivered: int, newly_lost: int, advanced: bool) ->
 
     Args:
         flow: record of the flow, changed in place.
-        delivered: packets that the ACK reports as arrived.
+        delivered: packets that the ACK reports as arrived; at 0 nothing changes.
         newly_lost: packets that it shows to be lost.
         advanced: whether it acknowledges packets in order.
     """
@@ -142,7 +142,10 @@ def end_reduction(flow: Any) -> None:
 
 
 def enter_cwr(flow: Any) -> None:
-    """Respond to a mark: reduce the window over one round trip (RFC 3168, section 6.1.2)."""
+    """Respond to a mark: reduce the window over one round trip (RFC 3168, section 6.1.2).
+
+    In the states CWR, RECOVERY and LOSS the window is reduced already, and no new reduction starts.
+    """
     flow.prior_ssthresh = 0.0
     if flow.state < CWR:
         flow.undo_marker = NOT_SET
@@ -151,7 +154,7 @@ def enter_cwr(flow: Any) -> None:
 
 
 def enter_recovery(sim: Any, f: int, echo: bool) -> None:
-    """Start fast recovery of flow `f`; `echo`: the ACK echoes a mark, so it must not be undone."""
+    """Start fast recovery of flow `f`; if the ACK echoes a mark (`echo`), it cannot be undone."""
     flow = flow_of(sim, f)
     if not any_resent(sim, f):
         flow.first_resent_at = NOT_SET
@@ -173,7 +176,10 @@ def was_spurious(flow: Any, now: int) -> bool:
 
 
 def undo_reduction(sim: Any, f: int, unmark: bool) -> None:
-    """Return to the windows before the recovery of flow `f`; `unmark`: nothing counts as lost."""
+    """Return to the windows before the recovery of flow `f`, unless a mark has reduced them.
+
+    With `unmark`, the marks of all lost packets are removed.
+    """
     flow = flow_of(sim, f)
     if unmark:
         unmark_lost(sim, f)
@@ -185,7 +191,11 @@ def undo_reduction(sim: Any, f: int, unmark: bool) -> None:
 
 
 def try_to_open(sim: Any, f: int, echo: bool) -> None:
-    """Set the state of flow `f` outside recovery: OPEN, or DISORDER; an echo of a mark: CWR."""
+    """Set the state of flow `f` outside recovery.
+
+    The echo of a mark (`echo`) changes OPEN and DISORDER to CWR. CWR and LOSS are not changed. Any
+    other state becomes DISORDER if packets are SACKed, lost or retransmitted, and else OPEN.
+    """
     flow = flow_of(sim, f)
     resent = any_resent(sim, f)
     if not resent:
