@@ -43,7 +43,7 @@ def limit_workers(context: typer.Context, count: int | None) -> int | None:
 
 
 def use_theme(context: typer.Context, name: str) -> str:
-    """Draw light or dark pictures until the command ends, and return the theme's name."""
+    """Draw pictures in the theme `light` or `dark` until the command ends, and return its name."""
     if name == "dark":
         from vegasfluid.plot import theme
 
