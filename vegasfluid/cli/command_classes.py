@@ -15,7 +15,7 @@ SPELLINGS = {"analyze": "analyse"}
 
 
 def no_type(ctx: Any) -> None:
-    """Return None: help pages show no type of an argument: its name and text state what it is."""
+    """Return None, so that help pages show no type of an argument; its text states what it is."""
 
 
 class HelpLayout:

@@ -89,7 +89,8 @@ def write_last(context: typer.Context, out: Path | None, *, force: bool, as_json
 
     Raises:
         InvalidInput: if `out` is None or may not be written, or no recommendation was kept.
-        Unsupported: if a model, or an option other than these three, is on the command line.
+        Unsupported: if the command line has a model, or an option other than `--last`, `--out`,
+            `--force` and `--json`.
     """
     allowed = {"last", "out", "force", "as_json"}
     for name in context.params:

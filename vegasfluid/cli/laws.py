@@ -124,7 +124,7 @@ def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
 def parameter_cells(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
     """Table cells of a parameter: key, default in the unit of the key, and unit in Python.
 
-    None, for a law without parameters, gives empty cells.
+    None, for an entry without parameters, gives empty cells.
     """
     if parameter is None:
         return "", "", ""

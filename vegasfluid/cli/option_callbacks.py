@@ -24,7 +24,7 @@ def seed_in_range(seed: int) -> int:
 def limit_memory(context: typer.Context, gib: float | None) -> float | None:
     """Limit the memory of runs to `gib` GiB until the command ends, and return `gib`.
 
-    None: the usual limit stays.
+    None: the default limit stays.
     """
     if gib is not None:
         limit = checked_limit(str(context.info_name), "--max-memory", gib)

@@ -143,9 +143,9 @@ def draw(
     """Save a picture of the model and of its tuned network, by the fluid model, and of the results.
 
     Args:
-        model: as it was given, with the times of the runs.
-        tuned: with the recommended parameters.
-        recommendations: one for each tuned class.
+        model: the given model, with the times of the runs.
+        tuned: the network with the recommended parameters.
+        recommendations: one for each tuned class; empty: goodputs only.
         target: the picture.
     """
     from vegasfluid.fluid import simulate_fluid
@@ -200,8 +200,8 @@ def solver_and_request(
         explain_result: whether an explanation is wanted.
 
     Raises:
-        Unsupported: if the model has ranges and the request is not only for a ratio, or if the
-            choice of numbers shall be explained.
+        Unsupported: if the model has ranges and the request is not only for a ratio, or if an
+            explanation is wanted for other numbers than Vegas's.
     """
     asked = Request(*(request[key] for key in Request._fields))
     if numbers_to_tune(model.network, request["tune"], asked, bool(model.ranges)):

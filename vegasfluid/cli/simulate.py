@@ -39,7 +39,7 @@ def run(
     """Run model `name` once with one or two engines; print, save and plot the results.
 
     Args:
-        engines: one or two of `fluid`, `density` and `packets`.
+        engines: one or two of `fluid`, `density` and `packets`; the first comes first.
         assumptions: what the fluid models assume.
         out: netCDF file for the first trajectory; None: none.
         plot: picture of the trajectories; None: none.

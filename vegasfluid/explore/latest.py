@@ -63,9 +63,9 @@ class Tickets:
 
 
 class Worker:
-    """A thread that computes one thing at a time.
+    """A thread that computes one job at a time, in the order in which they are submitted.
 
-    Threads of requests come and go, and each would leave a heap of freed memory behind.
+    It lasts as long as the server: each thread that ends would leave unused memory behind.
     """
 
     def __init__(self) -> None:

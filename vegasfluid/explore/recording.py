@@ -75,12 +75,12 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
         count: number of values along each axis of the plane.
 
     Returns:
-        What `Session.start` returns for the model, and these keys: `tuned`, the class whose goodput
-        ratio is shown; `recommend`, the messages of a recommendation; `plane`, those of the plane;
-        `series`, times, names and congestion controls of the runs; `runs`, those at the points of
-        the plane and with the given and the recommended setting; `packets`, the messages of packet
-        runs with these two; `why`, those that explain the recommended one. Runs, packet runs and
-        reasons have an `at`: the values of the two numbers.
+        `name`; `document` and `text` of the model; `notes`; `numbers`, the two on the axes;
+        `tuned`, the class in the numerator of the ratio; `recommend` and `plane`, the parts of
+        these answers; `series`, times, names and congestion controls of the runs; `runs`, with the
+        given and the recommended setting and at the points of the plane; `packets`, packet runs
+        with these two settings; `why`, reasons for the recommended one. Runs, packet runs and
+        reasons have `at`, the values of the two numbers; the last two also `parts`.
     """
     notes = [NOMINAL] if model.ranges else []
     model = replace(model, ranges={})

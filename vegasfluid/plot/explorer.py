@@ -30,8 +30,8 @@ POINTS = 22
 STEP = 0.5
 """Step of the sliders, packets; for dialects with whole thresholds it is 1."""
 BASIS, LARGEST = 70, 120
-"""Pixels per inch of the plots: on a page too narrow for the first, they are stacked; the second is
-the maximum."""
+"""Widths of the plots on a page, pixels per inch: below the first one plot is above the other; the
+second is the largest width."""
 CAPTION = "font-size: 0.85em; line-height: 1.35; color: var(--jp-ui-font-color2, inherit)"
 """CSS of small text."""
 HINT = "Packets. Beta is never below alpha: dragging one slider past the other moves both."

@@ -33,8 +33,8 @@ def measured_and_modelled(
     Args:
         found: estimates from the measurement.
         measurement: the measurement from which they are.
-        run: trajectory of the model of `found`, from `vegasfluid.observe.repetition.repeat`, with
-            the packet size as attribute `packet_bytes`.
+        run: trajectory of the model of `found`, from `vegasfluid.observe.repeat`, with the packet
+            size as attribute `packet_bytes`.
 
     Returns:
         The figure: windows in packets, RTTs in ms, goodputs in Mbit/s, each the mean of a

@@ -101,8 +101,8 @@ def vegas_chart(points: Mapping[str, VegasPoint] | None = None, ax: Axes | None 
         ax: axes to draw on; None: a new figure.
 
     Returns:
-        The axes; the gain is in packets per RTT per packet of backlog: by how much the window grows
-        less.
+        The axes: base RTT / RTT without unit; gain, by how much less the window grows for each
+        packet of backlog, in packets per RTT per packet.
     """
     axes = new_axes(ax, PANEL)
     draw_vegas(axes, points or {})

@@ -131,7 +131,7 @@ def delays(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 @styled
 def delay_distribution(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Plot the distribution of the round-trip times of each class after the warm-up.
+    """Plot the cumulative distribution of the round-trip times of each class after the warm-up.
 
     Args:
         runs: at least one trajectory. All sample times have equal weights; at each, the mean over
@@ -267,8 +267,8 @@ def axes_with(draw: DrawRun, runs: Sequence[xr.Dataset], ax: Axes | None) -> Axe
 def clip_warmup(axes: Axes, warmup: float) -> None:
     """End the vertical axis at 1.6 times the largest value after the warm-up, if a peak is higher.
 
-    Otherwise a peak in slow start would make the rest of the curves flat. `warmup` is in s. Nothing
-    changes if no value after it is above 0.
+    Otherwise a peak in slow start would make all later values look flat. `warmup` is in s. Nothing
+    changes if no value after the warm-up is above 0.
     """
     curves = [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in axes.lines]
     for steps in axes.patches:
