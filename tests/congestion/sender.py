@@ -1,4 +1,4 @@
-"""A toy sender: the packet rules of a congestion control, driven as plain Python by ACKs at a steady pace."""
+"""A toy sender: packet rules of a congestion control, called as plain Python at regular ACKs."""
 
 from __future__ import annotations
 

@@ -303,8 +303,8 @@ def reference(
 
     Steps stay below the shortest lag (or `implicit_step` where that is longer) and below `max_step`
     (a 200th of the span where it is not given). A component on a bound does not move, but a long
-    step could pass its release and its return to the bound unseen. The dense output is of order 7 and not
-    controlled, so short steps also serve the past.
+    step could pass its release and its return to the bound unseen. The dense output is of order 7
+    and not controlled, so short steps also serve the past.
     """
     stepper = Stepper(problem, method, rtol, atol, implicit_step)
     start, end = map(float, problem.span)

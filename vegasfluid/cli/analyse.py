@@ -44,9 +44,10 @@ def run(
 ) -> bool:
     """Analyse model `name`, print the result, and write the picture `plot` or the `certificate`.
 
-    `ratio` is the target goodput of a flow of class `tune` over another flow's; None: 1, not
-    required. With `force` files that vegasfluid has not written are replaced. Returns False if a
-    required ratio cannot be reached.
+    `ratio` is the target goodput of a flow of class `tune` (None: the only Vegas class) divided by
+    that of a flow of the other classes; None: 1, which need not be reached. `latex` prints the
+    closed forms only, `as_json` one JSON document. With `force` files that vegasfluid has not
+    written are replaced. Returns False only if `ratio` is given and no alpha reaches it.
     """
     check_target("analyse", "--plot", plot, PICTURES, model=name, force=force)
     check_target("analyse", "--certificate", certificate, (".json",), model=name, force=force)
@@ -92,7 +93,8 @@ def draw(analysis: Analysis, target: Path) -> None:
 def document(analysis: Analysis) -> dict[str, Any]:
     """JSON document of an analysis: equilibria, fair alpha, stability, formulas and proof.
 
-    Keys end in their unit (`_packets`, `_s`, `_packets_per_s`); other numbers have none.
+    Keys end in their unit (`_packets`, `_s`, `_packets_per_s`). Without such an ending, `alpha` is
+    in packets, `until` in s, `rightmost_root` in 1/s; other numbers have no unit. None: not known.
     """
     value = {form.name: form.value for form in analysis.formulas}
     upper = None if analysis.present is None else analysis.present.equilibrium.upper
@@ -145,7 +147,11 @@ def document(analysis: Analysis) -> dict[str, Any]:
 
 
 def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
-    """JSON of an equilibrium: queues, drops, classes and stability; units end the keys."""
+    """JSON of an equilibrium: queues, drops, classes and stability; units end the keys.
+
+    The first two keys are those of the first link. Values of a class are means over its flows.
+    `rightmost_root` is [real, imaginary], 1/s. Without a known stability its values are None.
+    """
     equilibrium, verdict = result.equilibrium, result.stability
     root = None if verdict is None else verdict.rightmost_root
     network = equilibrium.network
@@ -179,7 +185,7 @@ def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
 
 
 def cycle_document(cycle: LimitCycle) -> dict[str, Any]:
-    """JSON of a limit cycle: its period, and means of classes and queues; units end the keys."""
+    """JSON of a limit cycle: period (None: hardly oscillates), means by class, queues by link."""
     return {
         "until_s": cycle.until,
         "period_s": cycle.period,
@@ -289,7 +295,7 @@ def packets_line(packets: PacketRatio) -> str:
 
 
 def class_table(analysis: Analysis) -> Any:
-    """Table of the classes at each equilibrium: packets, ms, and Mbit/s per flow."""
+    """Table of each class's means at each equilibrium: packets, ms, and Mbit/s per flow."""
     rows = table("class", "flows", "cwnd", "RTT, ms", "Mbit/s per flow", "backlog")
     for label, equilibrium in labelled_equilibria(analysis):
         for name, flows in equilibrium.network.flows.items():
@@ -309,7 +315,10 @@ def queue_table(analysis: Analysis) -> Any:
 
 
 def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:
-    """Equilibria to print, each with a prefix for names in the tables, such as `fair alpha: `."""
+    """Equilibria to print, each with a prefix for the names in the tables, such as `fair alpha: `.
+
+    The prefix of a single one is empty. The list is empty if there is no present equilibrium.
+    """
     if analysis.present is None:
         return []
     present = analysis.present.equilibrium
@@ -367,7 +376,7 @@ def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
 
 
 def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:
-    """Table of the closed forms: name, value, and formula as text."""
+    """Table of the closed forms: name, value, and formula as text of at most 36 characters."""
     rows = table("closed form", "value", "formula", texts=("formula",))
     for form in formulas:
         text = form.formula.text()
@@ -377,7 +386,7 @@ def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:
 
 
 def published_table(formulas: tuple[PublishedValue, ...]) -> Any:
-    """Table of published formulas: value, the equilibrium's value, unit, and validity here."""
+    """Table of published formulas: value, the model's value, unit, and whether it is valid here."""
     rows = table(
         "published formula", "source", "value", "model", "unit", "valid", texts=("source",)
     )

@@ -22,7 +22,7 @@ class Assumptions(NamedTuple):
     Args:
         loss_process: how losses are spread over time: `iid`, `periodic` or `meanfield`.
         base_rtt: base RTT that senders start with, s, by class name.
-        tolerance: relative error allowed in goodput, queues and drops; None: the default.
+        tolerance: relative error allowed in goodput, queues and drops; None: 0.01.
     """
 
     loss_process: str
@@ -40,16 +40,17 @@ def assumptions_from_options(
 
     Args:
         engines: names of the engines that will run.
-        loss_process: value of `--loss-process`.
-        base_rtts_ms: values of `--base-rtt-ms`, each as CLASS=MS with MS in ms.
+        loss_process: value of `--loss-process`; None: `iid`.
+        base_rtts_ms: values of `--base-rtt-ms`, each as CLASS=MS with MS in ms; the last one of a
+            class counts. Whether the class exists is not checked.
         tolerance: value of `--tolerance`, a relative error.
 
     Returns:
-        Loss process (default `iid`), base RTTs in s by class, and the tolerance.
+        The loss process, base RTTs in s by class, and the tolerance.
 
     Raises:
-        InvalidInput: for a malformed base RTT.
-        Unsupported: if only the packet simulator runs.
+        InvalidInput: for a base RTT without a class, or that is not a finite number above 0.
+        Unsupported: if any of these options is given and only the packet simulator runs.
 
     >>> assumptions_from_options(("fluid", "packets"), None, ["vegas=12.5"])
     Assumptions(loss_process='iid', base_rtt={'vegas': 0.0125}, tolerance=None)
@@ -70,7 +71,11 @@ def assumptions_from_options(
 
 
 def parse_base_rtt(text: str) -> tuple[str, float]:
-    """Class name and base RTT in s from a text CLASS=MS with MS in ms."""
+    """Class name and base RTT in s from a text CLASS=MS with MS in ms, finite and above 0.
+
+    Raises:
+        InvalidInput: for any other text.
+    """
     name, equals, value = text.rpartition("=")
     try:
         time = ms(float(value))

@@ -35,17 +35,19 @@ def run(
     """Compare measurements before and after a change, and print the verdict.
 
     Args:
-        before: measurements before the change, of the same time.
-        after: measurements after it, of the same time.
-        others: what else was given by option, which goes with no comparison.
-        goal: goodput of a Vegas flow over that of another flow that was to be reached.
+        before: files measured at the same time, before the change.
+        after: files measured at the same time, after the change.
+        others: values of the options that do not go with a comparison, by option; each must be
+            None or empty.
+        goal: goodput of a Vegas flow over that of another flow that was to be reached, above 0.
         as_json: whether to print one JSON document instead of text.
 
     Returns:
-        Whether the goal is reached.
+        Whether the goal is reached; False also if the measurements cannot decide it.
 
     Raises:
-        InvalidInput: without one of the two, with `others`, or for files that cannot be read.
+        InvalidInput: if `before` or `after` is empty, for a value in `others`, a wrong goal, or
+            files that cannot be read or have too few packets and samples.
     """
     for option, other, given in (("--before", "--after", before), ("--after", "--before", after)):
         if not given:
@@ -84,7 +86,7 @@ def show(found: BeforeAfter) -> None:
 
 
 def sentence(found: BeforeAfter) -> str:
-    """The verdict in words."""
+    """Sentence on the verdict: ratio after the change, and the range that counts as the goal."""
     ratio = found.after.ratio
     goal = "{:.3g} to {:.3g}".format(*found.goal_range)
     if not ratio.is_known:
@@ -96,7 +98,10 @@ def sentence(found: BeforeAfter) -> str:
 
 
 def means_table(found: BeforeAfter) -> Table:
-    """Table of the means before and after the change, and of after over before."""
+    """Table of the means before and after the change, with intervals, and of after / before.
+
+    The last column is empty where one of the two means is not known, or was 0 before.
+    """
     rows = table("", "before", "after", "after / before")
     for each in found.quantities:
         title, factor = TITLES[each.name]
@@ -107,7 +112,7 @@ def means_table(found: BeforeAfter) -> Table:
 
 
 def text(number: Estimated) -> str:
-    """A number with its interval."""
+    """Text of a number with its 90 % interval, such as `1.2 (1 to 1.4)`, or `not known`."""
     if number.value is None:
         return "not known"
     return f"{number.value:.3g} ({number.low:.3g} to {number.high:.3g})"

@@ -78,7 +78,8 @@ def read(path: Path) -> Any:
     """The JSON document in a file.
 
     Raises:
-        InvalidInput: if the file is missing, too large or not JSON.
+        InvalidInput: if the file is missing, too large or not JSON, repeats a key, or has NaN or
+            an infinity.
     """
     if not path.is_file():
         raise InvalidInput("certify", "FILE", "an existing file", str(path))
@@ -118,8 +119,10 @@ def verification_document(
 ) -> dict[str, Any]:
     """JSON output of `vegasfluid certify`.
 
-    Whether the certificate is valid (or the reasons), its statement, bounds on alpha (packets),
-    proven digits, and the ratio on packets.
+    Returns:
+        `certificate` (its path), `model`, `valid`, `reasons` why not, `statement`, `alpha_packets`
+        (bounds `low` and `high`), `digits` of alpha, `proves` (the scope), and `on_packets`: alpha
+        (packets), goodput ratios and duration (s) of packet runs; None: no such runs.
     """
     certificate = verification.certificate
     return {
@@ -182,9 +185,10 @@ def claims_table(certificate: Certificate) -> Table:
 
 
 def whole_alphas(certificate: Certificate) -> str:
-    """Sentence on the whole-number alphas whose log(ratio) is within the certificate's epsilon.
+    """Sentence on the whole-number alphas (packets) that give the certificate's ratio closely.
 
-    Empty for dialects that do not need whole packets.
+    The logarithm of their ratio differs from that of the wanted ratio by at most `epsilon` of the
+    certificate. Empty for dialects that do not need whole packets.
     """
     problem, claims = certificate.problem, certificate.claims
     if not DIALECTS[problem.tuned.dialect].whole_packets:

@@ -43,8 +43,10 @@ def run(name: str, *, everything: bool, as_json: bool) -> bool:
 def explain(model: Model) -> dict[str, Any]:
     """JSON entries that explain a model.
 
-    Bandwidth-delay product of the slowest link (packets), base RTTs (s), flows and hosts by class,
-    ranges, assumptions and warnings.
+    Returns:
+        `bandwidth_delay_packets` (slowest link times mean base RTT of all flows), `base_rtt_s`
+        (mean) and `flows` (number) by class, `hosts` (see `hosts`), `ranges` by parameter in the
+        unit of its name, and sentences: what is `assumed`, and `warnings`.
     """
     network = model.network
     return {
@@ -67,7 +69,8 @@ def explain(model: Model) -> dict[str, Any]:
 def show(model: Model, document: dict[str, Any], everything: bool) -> None:
     """Print a model as text and tables.
 
-    `document` has its explanation; parameters at their defaults are shown if `everything`.
+    `document` has the entries of `explain`, and `model`, the name to print. Parameters at their
+    defaults are shown only if `everything`.
     """
     out = console()
     out.print(model.title or "model", style="bold")
@@ -104,7 +107,10 @@ def show(model: Model, document: dict[str, Any], everything: bool) -> None:
 
 
 def buffers(network: Network, product: float) -> str:
-    """How many bandwidth-delay products (packets) the buffer of a network's one link has."""
+    """End of a sentence: how many times `product` the buffer of a network's one link has.
+
+    `product` is the bandwidth-delay product, packets. Empty for several links.
+    """
     if len(network.links) > 1:
         return ""
     [link] = network.links.values()
@@ -114,8 +120,9 @@ def buffers(network: Network, product: float) -> str:
 def hosts(network: Network) -> dict[str, dict[str, Any]]:
     """JSON entries of what the hosts of each class do, by class; classes without ACKs are left out.
 
-    `host`, whether the model gives it (`given`), and the settings with their units in the keys
-    (packets, s, bytes).
+    Returns:
+        For each class the name of its `host`, whether the model gives it (`given`), and settings
+        whose keys end in their unit (packets, s, bytes), with those of its loss recovery.
     """
     entries = {}
     for name, flows in network.resolved().flows.items():
@@ -175,9 +182,9 @@ def links_table(network: Network) -> Table:
 
 
 def ranges_table(ranges: dict[str, dict[str, Any]]) -> Table:
-    """Table of the parameters given as ranges: low, high and nominal value, and spread.
+    """Table of the parameters given as ranges: low, high and nominal value, and distribution.
 
-    In the units of the parameters' names.
+    `ranges` are those of `explain`; values are in the units of the parameters' names.
     """
     rows = table("uncertain parameter", "low", "high", "nominal", "spread", texts=["spread"])
     for name, bounds in ranges.items():

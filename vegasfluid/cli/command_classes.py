@@ -15,11 +15,11 @@ SPELLINGS = {"analyze": "analyse"}
 
 
 def no_type(ctx: Any) -> None:
-    """No type of an argument on its help page: its name and text state what it is."""
+    """Return None, so that help pages show no type of an argument; its text states what it is."""
 
 
 class HelpLayout:
-    """Mixin for the help page, which is in the words of manual pages.
+    """Mixin for help pages in the style of manual pages.
 
     Flags and arguments show no type, arguments no braces, and --help is in the last group.
     """
@@ -37,17 +37,17 @@ class HelpLayout:
         return params
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Parts of the usage line: required arguments by their names alone."""
+        """Parts of the usage line, such as `MODEL`, without braces around required arguments."""
         pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
         return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
 
 class Command(HelpLayout, TyperCommand):
-    """A subcommand with this help layout."""
+    """A subcommand with the help page of `HelpLayout`."""
 
 
 class Group(HelpLayout, TyperGroup):
-    """The group of all subcommands with this help layout, also by other spellings."""
+    """The group of all subcommands, with the help page of `HelpLayout`; accepts other spellings."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The subcommand with the name `cmd_name`; another spelling (`analyze`) also finds it."""

@@ -43,7 +43,8 @@ MOST_FILES = 200
 def models(incomplete: str) -> list[Item]:
     """Completions of a model: built-in names, and model files that start with `incomplete`.
 
-    Files of this folder, the typed folder and matching subfolders.
+    Files are searched in the folder that was typed (else the current one), and in those of its
+    subfolders whose names match. Files have an empty description.
     """
     return [*bundled(incomplete), *((path, "") for path in files(incomplete))]
 
@@ -67,7 +68,11 @@ def files(incomplete: str) -> list[str]:
 
 
 def candidates(folder_path: Path, prefix: str) -> Iterator[Path]:
-    """Paths of .toml files in a folder that start with `prefix`, and all in such subfolders."""
+    """Paths of .toml files in a folder whose names start with `prefix`, in order of names.
+
+    If `prefix` is not empty, also all .toml files of the subfolders whose names start with it.
+    Hidden files are left out; a folder that cannot be read has none.
+    """
     try:
         for path in sorted(folder_path.iterdir()):
             if path.name.startswith(prefix) and not path.name.startswith("."):
@@ -92,7 +97,7 @@ def references(incomplete: str) -> list[Item]:
 def flow_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
     """Completions of a flow class: names in the given model that start with `incomplete`.
 
-    With their congestion controls as descriptions.
+    The descriptions are the congestion controls. Empty without a readable model.
     """
     return [(name, law) for name, law in laws_of(ctx).items() if name.startswith(incomplete)]
 
@@ -105,7 +110,8 @@ def vegas_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
 def laws_of(ctx: typer.Context) -> dict[str, str]:
     """Congestion control of each class in the model that is on the command line; empty on error.
 
-    While the value of an option is missing, Click does not state which words are arguments.
+    The first word that names a model is taken: while the value of an option is missing, Click does
+    not state which words are arguments.
     """
     words = [word for word in (ctx.params.get("model"), *ctx.args) if word]
     try:

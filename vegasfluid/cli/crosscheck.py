@@ -35,17 +35,22 @@ def run(
     seed: int,
     as_json: bool,
 ) -> bool:
-    """Cross-check model `name`; print the comparisons, and return whether nothing is outside.
+    """Cross-check a model; print the comparisons, and return whether none has verdict `outside`.
 
     Args:
         name: path of a model file, or name of a built-in model.
-        against: names of references; empty: all that are installed.
-        kernel: a User Mode Linux kernel; None: none.
+        against: some of `ns2`, `ns3` and `linux`; empty: all that are installed, `linux` only with
+            a kernel.
+        kernel: path of a User Mode Linux kernel; None: `linux` is the kernel of this machine.
         runs: packet runs, and runs of each reference.
         until: simulated time, s; None: that of the model.
         warmup: warm-up, s; None: that of the model.
         seed: first seed.
         as_json: whether to print one JSON document instead of text.
+
+    Raises:
+        InvalidInput: for an unknown reference, or a kernel that no reference uses.
+        NotInstalled: for a reference that is not installed, or if none is.
     """
     chosen = references(against, kernel)
     model = modelfile.read_model(name).with_times(until, warmup)
@@ -129,7 +134,10 @@ def sentence(checked: Crosscheck, name: str) -> str:
 
 
 def difference(compared: Comparison) -> str:
-    """How far the reference is from our mean, as a phrase such as `12 % above ours`."""
+    """How far the reference is from our packet mean, as a phrase such as `12% above ours`.
+
+    `undecided` if that is the verdict; both values if our mean is 0.
+    """
     if compared.verdict == "undecided":
         return "undecided"
     if not compared.packets:

@@ -19,11 +19,15 @@ from vegasfluid.errors import ComputationFailed, SolveFailed, VegasfluidError, p
 __all__ = ["BAD_INPUT", "DONE", "FAILED", "OUT_OF_REACH", "exit_status"]
 
 DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
-"""Exit statuses; the last two are 128 plus the number of the signal, as in shells."""
+"""Exit statuses: success, failed computation, invalid input, goal not reached, interrupted, broken
+pipe. The last two are 128 plus the number of the signal, as in shells."""
 
 
 def exit_status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
-    """Run a command line and return its exit status; a broken pipe ends it quietly.
+    """Run a command line and return its exit status; a broken pipe (141) ends it quietly.
+
+    Errors of vegasfluid, of files and of the usage are printed, not raised: status 1 if a
+    computation failed, else 2. After Ctrl-C it is 130. Otherwise it is that of the command.
 
     Args:
         app: the Typer application.
@@ -55,7 +59,10 @@ def messages_of(error: VegasfluidError | OSError) -> tuple[str, ...]:
 
 
 def print_errors(name: str, *messages: str) -> None:
-    """Print messages on standard error, a line each, after the program's name."""
+    """Print messages on standard error after the program's name, each in one line.
+
+    Line breaks become blanks, control characters escapes.
+    """
     for message in messages:
         print(f"{name}: {printable(' '.join(message.split()))}", file=sys.stderr)
 
@@ -69,7 +76,9 @@ def broken_pipe() -> int:
 def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
     """Run a command line, print any error in one line on standard error, return the exit status.
 
-    On a terminal all errors of a model file are printed, a line each.
+    On a terminal all errors of a model file are printed, a line each. The status is 1 if a
+    computation failed, 2 for other errors of vegasfluid, files or the usage, 130 after Ctrl-C,
+    else that of the command. A broken pipe is raised.
 
     Args:
         app: the Typer application.

@@ -16,7 +16,7 @@ __all__ = ["save", "serve"]
 
 
 def serve(name: str, *, port: int, browser: bool, as_json: bool) -> None:
-    """Serve the page for model `name` on 127.0.0.1, and open it in the browser.
+    """Serve the page for model `name` on 127.0.0.1 until Ctrl-C, and open it in the browser.
 
     Args:
         name: path of a model file, or name of a built-in model.

@@ -22,8 +22,10 @@ def run(
 ) -> None:
     """Export model `name` to a system; write the files to `out`, or print them.
 
-    `seed` starts the random numbers of a scenario. With `as_json` prints one JSON document. With
-    `force` files that vegasfluid has not written are replaced.
+    `system` is a name of `--format`, such as `linux` or `ns2`. `out` is a folder or the path of the
+    first file; None: the files are printed. `seed` starts the random numbers of a scenario. With
+    `as_json` one JSON document is printed. With `force` files that vegasfluid has not written are
+    replaced.
     """
     check_folder(out)
     model = modelfile.read_model(name)
@@ -49,16 +51,16 @@ def run(
 
 
 def check_folder(out: Path | None) -> None:
-    """Raise InvalidInput if the folder in which `out` lies does not exist."""
+    """Raise InvalidInput if the folder in which `out` lies does not exist; None is accepted."""
     if out is not None and not out.resolve().parent.is_dir():
         raise InvalidInput("export", "--out", "in an existing folder", str(out))
 
 
 def operating_points_for(model: Model, system: str, seed: int) -> Mapping[str, OperatingPoint]:
-    """Operating points of the classes whose Vegas parameters need translation.
+    """Operating points, by name, of the classes whose Vegas parameters `system` needs translated.
 
-    Means of one run, with `seed` if it is one of packets; empty, without a run, where none needs
-    it.
+    They are means of one run of the fluid model or the packet simulator (with `seed`). If no class
+    needs translation, nothing is run and the mapping is empty.
     """
     classes = needs_points(model, system)
     if not classes:
@@ -74,13 +76,14 @@ def operating_points_for(model: Model, system: str, seed: int) -> Mapping[str, O
 
 
 def targets_of(exported: Exported, out: Path | None) -> list[Path]:
-    """Paths to which the files of an export are written; none without `out`.
+    """Paths to which the files of an export are written, in the order of the files.
 
-    In the folder `out`; or the first file as `out`, if it ends as that file does, and the others
-    beside it.
+    If `out` has the ending of the first file, it is the path of that file, and the other files lie
+    beside it, with its name in front of theirs. Otherwise `out` is the folder of all files. None:
+    no paths.
 
     Raises:
-        InvalidInput: if the target is an existing file of another type.
+        InvalidInput: if `out` is an existing file with another ending.
     """
     if out is None:
         return []
@@ -95,7 +98,7 @@ def targets_of(exported: Exported, out: Path | None) -> list[Path]:
 
 
 def joined_text(files: Mapping[str, str]) -> str:
-    """Texts of all files in one, each under its name; a single file as it is."""
+    """Texts of all files in one, each below a line with its name; a single file as it is."""
     if len(files) == 1:
         return next(iter(files.values()))
     return "\n".join(f"# ==> {name} <==\n{text}" for name, text in files.items())

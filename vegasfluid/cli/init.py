@@ -32,7 +32,7 @@ class Question(NamedTuple):
     Args:
         name: its name among the answers.
         text: what is asked.
-        default: the answer to an empty line, from the answers before.
+        default: returns the answer to an empty line, given the earlier answers.
     """
 
     name: str
@@ -41,7 +41,10 @@ class Question(NamedTuple):
 
 
 def bandwidth_delay(answers: Answers) -> str:
-    """Text of the number of packets that the path holds without a queue, at least 10."""
+    """Bandwidth-delay product of `capacity` (Mbit/s) and `rtt` (ms) as text.
+
+    A whole number of packets of 1500 bytes, at least 10.
+    """
     bits = number(answers["capacity"]) * 1e6 * number(answers["rtt"]) * 1e-3
     return str(max(round(bits / PACKET_BITS), 10))
 
@@ -119,7 +122,13 @@ def run(out: Path | None, *, as_json: bool, force: bool) -> None:
 
 
 def valid_answer(question: Question, before: Answers) -> str:
-    """Ask a question until the answer is valid; an empty line takes the default."""
+    """Ask a question on standard error until the answer is valid; an empty line takes the default.
+
+    `before` has the earlier answers.
+
+    Raises:
+        InvalidInput: if standard input ends before a valid answer.
+    """
     default = question.default(before)
     while True:
         print(f"{question.text} [{default}]: ", end="", file=sys.stderr, flush=True)
@@ -135,7 +144,11 @@ def valid_answer(question: Question, before: Answers) -> str:
 
 
 def error_in(given: Answers) -> str | None:
-    """Why the last of the answers is not valid; None: it is."""
+    """Why a model file with these answers is not valid, as text; None: it is valid.
+
+    Questions without an answer get their defaults. All answers but the last are known to be valid,
+    so the error is about the last one.
+    """
     answers = dict(given)
     try:
         for question in QUESTIONS:
@@ -151,10 +164,11 @@ def error_in(given: Answers) -> str | None:
 
 
 def model_text(answers: Answers) -> str:
-    """Text of the model file.
+    """Text of the model file from the answers to all questions; the duration is at least 60 s.
 
     Raises:
-        ValueError: for an answer that is no number, or no number and a name.
+        ValueError: for an answer that is not a number, not a number and a name, or not the name of
+            a queue, or if the other flows are Vegas. Other errors are found when it is read.
     """
     numbers = {name: number(answers[name]) for name in ("capacity", "rtt", "buffer")}
     other_count, others = count_and_name(answers["others"])
@@ -195,7 +209,11 @@ def number(text: str) -> float:
 
 
 def count_and_name(text: str) -> tuple[str, str]:
-    """The number and the name of an answer such as `4 cubic`; ValueError for anything else."""
+    """Number and lower-case name, both as text, of an answer such as `4 cubic`.
+
+    Raises:
+        ValueError: for anything else.
+    """
     found = re.fullmatch(r"(\d{1,9})\s+([A-Za-z0-9_]{1,40})", text, re.ASCII)
     if found is None:
         raise ValueError("must be a number of flows and a name, such as 4 cubic")

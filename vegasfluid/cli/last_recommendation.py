@@ -43,9 +43,12 @@ def folder() -> Path:
 
 
 def keep(command: str, model: str, systems: Collection[str]) -> bool:
-    """Keep a recommendation in place of the one before; False if the folder is not usable.
+    """Keep a recommendation in place of the one before; returns whether it could be written.
 
-    The arguments are those of `Kept`.
+    Args:
+        command: the command line that found it.
+        model: text of the model file with the recommended parameters.
+        systems: systems that have equivalent settings.
     """
     usable = private_folder(folder())
     if usable is None:
@@ -79,14 +82,15 @@ def write_last(context: typer.Context, out: Path | None, *, force: bool, as_json
     """Write the last recommendation to a model file, as `recommend --last --out FILE`.
 
     Args:
-        context: of the command, for the options that were given.
-        out: the model file.
+        context: Click context of the command, which has the options that were given.
+        out: the model file to write.
         force: whether a file that vegasfluid has not written is replaced.
         as_json: whether to print JSON.
 
     Raises:
-        InvalidInput: without `--out`, and if there is no recommendation.
-        Unsupported: with a model or an option of the search.
+        InvalidInput: if `out` is None or may not be written, or no recommendation was kept.
+        Unsupported: if the command line has a model, or an option other than `--last`, `--out`,
+            `--force` and `--json`.
     """
     allowed = {"last", "out", "force", "as_json"}
     for name in context.params:

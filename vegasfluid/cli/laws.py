@@ -43,9 +43,10 @@ def run(*, as_json: bool) -> None:
 def parameters(kind: type[Value]) -> list[dict[str, Any]]:
     """JSON entries of the parameters of a class `kind`, one for each field.
 
-    Name, key in a model file, internal unit, default in that unit and in the unit of the key (null
-    where it is the host's, depends on another parameter or is required), and whether it is
-    required.
+    Returns:
+        `name`, `key` in a model file, internal unit (`units`), `default` in that unit and
+        `default_in_file` in the unit of the key, and whether it is `required`. A default is None
+        where it is the host's, depends on another parameter, or a value is required.
     """
     entries = []
     for field in fields(kind):
@@ -66,7 +67,10 @@ def parameters(kind: type[Value]) -> list[dict[str, Any]]:
 
 
 def in_file(value: Any, unit: Unit | None) -> Any:
-    """A default value in the unit of its key in model files, such as 15 (ms) for 0.015 (s)."""
+    """A default value in the unit of its key in model files, such as 15 (ms) for 0.015 (s).
+
+    Rates are converted with the default packet size. Without a unit (or None) it is unchanged.
+    """
     if value is None or unit is None or unit.scale == 1:
         return value
     return float(to_file_unit(value, unit, Network.packet_bytes))
@@ -75,7 +79,7 @@ def in_file(value: Any, unit: Unit | None) -> Any:
 def law_entry(law: Any) -> dict[str, Any]:
     """JSON entry of a congestion control, queue discipline or traffic source.
 
-    Its name, parameters and sources.
+    Its `name`, its `parameters` (see `parameters`) and the `sources`, references as text.
     """
     return {"name": law.name, "parameters": parameters(law), "sources": list(law.sources)}
 
@@ -120,7 +124,7 @@ def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
 def parameter_cells(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
     """Table cells of a parameter: key, default in the unit of the key, and unit in Python.
 
-    None: empty cells.
+    None, for an entry without parameters, gives empty cells.
     """
     if parameter is None:
         return "", "", ""

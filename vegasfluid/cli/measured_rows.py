@@ -16,7 +16,7 @@ def add_measured_rows(rows: Table, document: dict[str, Any]) -> None:
     """Add a row for each mean of both simulators, before and with the recommendation.
 
     Args:
-        rows: table of three columns.
+        rows: table of three columns: label, value before, value with the recommendation.
         document: JSON output of `recommend`; means that are null are left out.
     """
     for cells in measured_rows(document):

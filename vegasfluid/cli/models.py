@@ -17,10 +17,10 @@ __all__ = ["run"]
 
 
 def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
-    """List the built-in models, print model `name` as it is, or copy it to the new file `out`.
+    """List the built-in models (`name` is None), print one as it is, or copy it to the file `out`.
 
     Raises:
-        InvalidInput: for an unknown name, or a file that exists.
+        InvalidInput: for an unknown name, a file that exists, or a file without a name.
     """
     if name is None:
         if out is not None:
@@ -41,10 +41,10 @@ def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
 
 
 def path_of(name: str) -> Path:
-    """Path of the TOML file of built-in model `name`.
+    """Path of the TOML file of built-in model `name`; folders and `.toml` in the name are ignored.
 
     Raises:
-        InvalidInput: for an unknown name.
+        InvalidInput: for an unknown name; the message suggests a similar one.
     """
     known = bundled_models()
     wanted = Path(name).name.removesuffix(".toml")

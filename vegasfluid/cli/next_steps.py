@@ -31,7 +31,7 @@ RUNNERS = {
 def show_next(*steps: str) -> None:
     """Print `Next:` and commands to continue with, one per line, never broken over lines.
 
-    With --quiet nothing is printed.
+    With --quiet, or without steps, nothing is printed.
     """
     if is_quiet() or not steps:
         return
@@ -41,7 +41,7 @@ def show_next(*steps: str) -> None:
 
 
 def show_notes(notes: Sequence[str]) -> None:
-    """Print what a reader of measurements notes, one line each, never broken over lines."""
+    """Print notes on the measurements that were read, each in one unbroken line."""
     for note in notes:
         console().print(f"Note: {note}", soft_wrap=True)
 
@@ -57,7 +57,7 @@ def show_tries(tries: Sequence[str]) -> None:
 def after_check(name: str, network: Network) -> str:
     """Command to continue with for valid model `name`.
 
-    `recommend` if Vegas competes with other classes, else `simulate`.
+    `recommend` if there are at least two classes, one of them of Vegas flows, else `simulate`.
     """
     vegas = [isinstance(flows.law, Vegas) for flows in network.flows.values()]
     command = "recommend" if any(vegas) and len(vegas) > 1 else "simulate"
@@ -65,10 +65,10 @@ def after_check(name: str, network: Network) -> str:
 
 
 def repeated(context: typer.Context, leave_out: Collection[str] = ()) -> str:
-    """The command line of a command, with the options that the user gave.
+    """The command line of a command, with the options that the user gave, quoted for a shell.
 
     Args:
-        context: of the command.
+        context: Click context of the command.
         leave_out: names of parameters that are left out, such as `out` for `--out`.
     """
     words = ["vegasfluid", str(context.info_name)]
@@ -100,7 +100,9 @@ def show_written(*files: Path | None) -> None:
 
 
 def after_recommend(command: str, out: Path | None, systems: Collection[str]) -> list[str]:
-    """Commands that save a recommendation and export it to the most common system.
+    """Commands that save a recommendation, if it is not saved, and export it to one system.
+
+    The system is the most common one in `systems`; there is no export command if it is empty.
 
     Args:
         command: the command line that computed it, without output files.

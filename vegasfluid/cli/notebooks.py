@@ -19,10 +19,10 @@ def run(out: Path | None, *, as_json: bool, force: bool) -> None:
     Args:
         out: the folder; None: the notebooks are listed.
         as_json: whether to print one JSON document.
-        force: whether files of the same names that differ are replaced.
+        force: whether files with the name of a notebook but other contents are replaced.
 
     Raises:
-        InvalidInput: if the folder cannot be made, or holds such files and `force` is not set.
+        InvalidInput: if the folder cannot be made, or has a changed notebook and `force` is False.
     """
     written = [] if out is None else copy(out, force)
     if as_json:
@@ -42,6 +42,10 @@ def copy(out: Path, force: bool) -> list[Path]:
     """Copy the notebooks into the folder `out`; returns their paths there.
 
     All are checked before the first is written. A copy without changes is written again.
+
+    Raises:
+        InvalidInput: if the folder cannot be made, or a file with the name of a notebook has other
+            contents and `force` is False.
     """
     sources = bundled_notebooks().values()
     if not out.resolve().parent.is_dir():

@@ -53,7 +53,8 @@ def run(
         force: whether files that vegasfluid has not written are replaced.
 
     Returns:
-        Whether the measurement determines a model.
+        Whether the measurement determines a model, which it does if the capacity is known.
+        Otherwise no file is written.
 
     Raises:
         InvalidInput: for no files, files that cannot be read, or output files that may not be
@@ -107,7 +108,7 @@ def _check(files: list[Path], out: Path | None, plot: Path | None, *, force: boo
 
 
 def _same(target: Path, file: Path) -> bool:
-    """Whether an output file is one of the measurements."""
+    """Whether both paths name the same existing file."""
     return target.exists() and file.exists() and target.samefile(file)
 
 
@@ -119,9 +120,10 @@ def _write(
     out: Path | None,
     plot: Path | None,
 ) -> dict[str, Path | None]:
-    """Write the model and the picture; the files that were written, by option.
+    """Write the model to `out` and the picture to `plot`; return their paths as `out` and `plot`.
 
-    Without a model (`trajectory` is None) nothing is written.
+    A path is None if that file was not requested. Without a model (`trajectory` is None) nothing is
+    written and both are None.
     """
     if trajectory is None:
         return {"out": None, "plot": None}
@@ -135,7 +137,10 @@ def _write(
 
 
 def show(found: NetworkEstimate, means: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print what was found, with intervals, how well the model repeats it, and what to measure."""
+    """Print what was found, with intervals, how well the model repeats it, and what to measure.
+
+    `means` are the measured and modelled means of each class; empty: there is no model.
+    """
     out = console()
     out.print(f"{found.span:.0f} s, {sum(len(c.flows) for c in found.classes)} flows", style="bold")
     out.print()
@@ -155,7 +160,10 @@ def show(found: NetworkEstimate, means: Mapping[str, Mapping[str, Any]]) -> None
 
 
 def findings(found: NetworkEstimate) -> Table:
-    """Table of the estimates with their 90 % intervals and sources."""
+    """Table of the estimates with their 90 % intervals and what each was derived from.
+
+    Capacity and rates are in Mbit/s, base RTTs in ms, alpha, beta and the buffer in packets.
+    """
     rows = table("", "estimate", "90 % interval", "from", texts=["from"])
     _add(rows, "capacity, Mbit/s", found.capacity.scaled(found.packet_bytes * 8e-6))
     for each in found.classes:
@@ -174,7 +182,10 @@ def findings(found: NetworkEstimate) -> Table:
 
 
 def _add(rows: Table, title: str, number: Estimated) -> None:
-    """Add a row for an estimated number."""
+    """Add a row for an estimated number, in its unit, with its interval and what it is from.
+
+    Without an upper end the interval is `at least LOW`, or empty if its lower end is not above 0.
+    """
     value = "not known" if number.value is None else f"{number.value:.4g}"
     if number.high == float("inf"):
         interval = f"at least {number.low:.4g}" if number.low > 0 else ""
@@ -184,7 +195,10 @@ def _add(rows: Table, title: str, number: Estimated) -> None:
 
 
 def means_table(means: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Table of measured and modelled means of each class."""
+    """Table of measured and modelled means of each class, in the units of COLUMNS.
+
+    `means` has by class `measured` and `modelled`, each with the keys of UNITS.
+    """
     rows = table(*COLUMNS, texts=[""])
     for name, both in means.items():
         for label, values in both.items():

@@ -24,7 +24,7 @@ def seed_in_range(seed: int) -> int:
 def limit_memory(context: typer.Context, gib: float | None) -> float | None:
     """Limit the memory of runs to `gib` GiB until the command ends, and return `gib`.
 
-    None: the usual limit stays.
+    None: the default limit stays.
     """
     if gib is not None:
         limit = checked_limit(str(context.info_name), "--max-memory", gib)
@@ -43,7 +43,7 @@ def limit_workers(context: typer.Context, count: int | None) -> int | None:
 
 
 def use_theme(context: typer.Context, name: str) -> str:
-    """Draw light or dark pictures until the command ends, and return the theme's name."""
+    """Draw pictures in the theme `light` or `dark` until the command ends, and return its name."""
     if name == "dark":
         from vegasfluid.plot import theme
 

@@ -94,7 +94,7 @@ def table(*columns: str, texts: Collection[str] = ()) -> Table:
 
 
 def plain(value: Any) -> str:
-    """A parameter value as a model file writes it: true or false, six digits, or text."""
+    """A parameter value as text: `true` or `false`, a number with six digits, or `str` of it."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)
@@ -102,7 +102,7 @@ def plain(value: Any) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Context in which only results are printed: no progress, and no commands to go on with."""
+    """Context in which only results are printed: no progress, and no commands to continue with."""
     before = RESULTS_ONLY.set(True)
     try:
         yield
@@ -111,15 +111,20 @@ def quiet() -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Whether only results are printed (see `quiet`)."""
+    """Whether only results are printed, without progress and suggested commands (--quiet)."""
     return RESULTS_ONLY.get()
 
 
 @contextmanager
 def progress(task: str, first: str = "") -> Iterator[ProgressReport]:
-    """Context whose value shows a message behind `task` on the terminal; silent elsewhere.
+    """Context that shows progress as `task: message` on a terminal; silent elsewhere and if quiet.
 
-    `first` is the message until then, such as `COMPILING`.
+    Args:
+        task: what is computed, such as a command's name.
+        first: message until the first call, such as `COMPILING`; empty: only `task` is shown.
+
+    Yields:
+        A function to call with each new message, which replaces the one before.
     """
     if is_quiet() or not sys.stderr.isatty():
         yield lambda message: None

@@ -38,14 +38,18 @@ def run(
 
     Args:
         name: path of a model file, or name of a built-in model.
-        tune_gamma: not supported: see FRONT_ONLY.
-        out: not supported.
+        tune_gamma: must be False, as a front has many settings.
+        out: must be None, as a front has many settings.
         plot: picture to write; None: none.
         until: simulated time, s; None: that of the model.
         warmup: warm-up, s; None: that of the model.
         as_json: whether to print JSON.
         force: whether a picture that vegasfluid has not written is replaced.
-        request: further arguments of `pareto_front`.
+        request: further arguments of `pareto_front`; its `tune` is a list of at most one class.
+
+    Raises:
+        InvalidInput: for several classes, an invalid model, or a picture that may not be written.
+        Unsupported: with `tune_gamma` or `out`.
     """
     for option, given in {"--tune-gamma": tune_gamma, "--out": out is not None}.items():
         if given:
@@ -74,7 +78,8 @@ def run(
 def show(model: Model, front: Front) -> None:
     """Print a Pareto front as a table: one setting a row, with means over its packet runs.
 
-    Parameters, value of the objective, queueing delay (ms), utilisation, drop share.
+    The columns are the parameters, the value of the objective, queueing delay (ms), utilisation (%)
+    and the fraction of packets dropped.
     """
     out = console()
     out.print(model.title or "model", style="bold")

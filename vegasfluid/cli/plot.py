@@ -43,13 +43,16 @@ def run(
     Args:
         files: netCDF files of trajectories, or one Zarr store of a sweep.
         out: the picture; None: the first file's name with the ending `.png`.
-        metric: of a sweep, or the name of one panel of runs; None: the ratio, or all panels.
-        plot_over: up to two dimensions of a sweep for the axes; empty: chosen.
+        metric: metric of a sweep (None: `ratio`), or key of RUN_METRICS (None: all but
+            `delay_distribution`, a panel each).
+        plot_over: names of up to two dimensions of a sweep along the axes, the vertical one first;
+            empty: the last two that have several values. For trajectories it must be empty.
         as_json: whether to print one JSON document instead of text.
         force: whether a file that vegasfluid has not written is replaced.
 
     Raises:
-        InvalidInput: for files that are missing or something else, or an option of the other kind.
+        InvalidInput: for files that are missing or something else, an unknown metric or dimension,
+            or a sweep together with other files.
     """
     out = files[0].with_suffix(".png") if out is None else out
     check_target("plot", "--out", out, PICTURES, force=force)
@@ -68,7 +71,17 @@ def run(
 
 
 def draw_sweep(files: list[Path], metric: str | None, plot_over: tuple[str, ...]) -> Figure:
-    """Figure of a metric of the one sweep in `files`; see `run` for the arguments."""
+    """Figure of a metric of the one sweep in `files`.
+
+    Args:
+        files: one Zarr store.
+        metric: name of the metric; None: `ratio`.
+        plot_over: names of up to two dimensions along the axes, the vertical one first; empty: the
+            last two that have several values.
+
+    Raises:
+        InvalidInput: for an unknown metric or dimension, or several files.
+    """
     from vegasfluid.plot import sweep_panels
     from vegasfluid.sweep import open_sweep
 
@@ -80,8 +93,10 @@ def draw_sweep(files: list[Path], metric: str | None, plot_over: tuple[str, ...]
 def draw_runs(files: list[Path], metric: str | None, plot_over: tuple[str, ...]) -> Figure:
     """Figure of the trajectories in `files`, with all panels or the one named `metric`.
 
+    `metric` is a key of RUN_METRICS; None: five panels, without `delay_distribution`.
+
     Raises:
-        InvalidInput: for an unknown name.
+        InvalidInput: for an unknown name, or a file without a trajectory.
         Unsupported: for dimensions, which only sweeps have.
     """
     from vegasfluid import plot
@@ -105,7 +120,7 @@ def read_run(file: Path) -> xr.Dataset:
     """The trajectory in a netCDF file.
 
     Raises:
-        InvalidInput: for a file that is something else.
+        InvalidInput: for another file, or one without the variables of a trajectory.
     """
     import xarray as xr
 

@@ -71,7 +71,7 @@ def run(
     Args:
         name: path of a model file, or name of a built-in model.
         runs: packet runs per setting.
-        seed: first of their seeds.
+        seed: first of the runs' seeds.
         explain_result: whether to explain the result.
         out: file for the model with the recommended parameters; None: none.
         plot: picture of the result; None: none.
@@ -119,7 +119,7 @@ def heading(name: str) -> dict[str, str]:
 
 
 def parts_of(result: Any) -> dict[str, Recommendation]:
-    """Recommendation for each tuned class; none where numbers were tuned."""
+    """Recommendation for each tuned class by name; empty if other numbers were tuned."""
     if isinstance(result, NumberRecommendation):
         return {}
     return dict(result.parts) if isinstance(result, JointRecommendation) else {result.tuned: result}
@@ -132,7 +132,7 @@ def model_text(model: Model) -> str:
 
 
 def exportable(parts: Mapping[str, Recommendation]) -> set[str]:
-    """Systems that have equivalent settings for all tuned classes; none for tuned numbers."""
+    """Names of systems with equivalent settings for all tuned classes; empty for no classes."""
     each = [set(result.settings) for result in parts.values()]
     return set.intersection(*each) if each else set[str]()
 
@@ -143,9 +143,9 @@ def draw(
     """Save a picture of the model and of its tuned network, by the fluid model, and of the results.
 
     Args:
-        model: as it was given, with the times of the runs.
-        tuned: with the recommended parameters.
-        recommendations: one for each tuned class.
+        model: the given model, with the times of the runs.
+        tuned: the network with the recommended parameters.
+        recommendations: one for each tuned class; empty: goodputs only.
         target: the picture.
     """
     from vegasfluid.fluid import simulate_fluid
@@ -200,8 +200,8 @@ def solver_and_request(
         explain_result: whether an explanation is wanted.
 
     Raises:
-        Unsupported: if the model has ranges and the request is not only for a ratio, or if the
-            choice of numbers shall be explained.
+        Unsupported: if the model has ranges and the request is not only for a ratio, or if an
+            explanation is wanted for other numbers than Vegas's.
     """
     asked = Request(*(request[key] for key in Request._fields))
     if numbers_to_tune(model.network, request["tune"], asked, bool(model.ranges)):
@@ -218,7 +218,7 @@ def solver_and_request(
 
 
 def all_tunable(network: Network) -> tuple[str, ...]:
-    """Names of all Vegas classes, or none if there is no other class to compare with."""
+    """Names of all Vegas classes; empty if there is no other class to compare with."""
     vegas = tuple(vegas_classes(network))
     return vegas if len(vegas) < len(network.flows) else ()
 
@@ -243,7 +243,7 @@ def show_all(
 ) -> None:
     """Print the recommendation for each class, its explanation, and the computing time (s).
 
-    Where numbers were tuned, there are no classes: then these numbers.
+    If other numbers than Vegas's were tuned (`parts` is empty), their values are printed instead.
     """
     if isinstance(result, NumberRecommendation):
         show_numbers(model.title, result)
@@ -318,7 +318,7 @@ def show(model: Model, result: Recommendation) -> None:
 
 
 def delay_cost(result: Recommendation) -> str:
-    """A sentence on the queueing delay that the setting adds; empty if it adds less than 5 %."""
+    """A sentence on the queueing delay (ms) that the setting adds; empty if it adds at most 5 %."""
     delays = [
         1e3 * run.packets.means()["queueing_delay_s"] for run in (result.before, result.after)
     ]
@@ -354,7 +354,7 @@ def comparison(model: Model, result: Recommendation, document: dict[str, Any]) -
 
 
 def show_further(result: Recommendation) -> None:
-    """Print a goal's value other than a ratio, the start-up ratio, and constraints.
+    """Print the value of a goal that is not a ratio, the start-up ratio, and constraints.
 
     Measured values are means over packet runs.
     """
@@ -378,7 +378,7 @@ def show_further(result: Recommendation) -> None:
 
 
 def show_settings(result: Recommendation) -> None:
-    """Print equivalent alpha, beta and gamma for other systems, in their packets."""
+    """Print equivalent alpha, beta and gamma for other systems, in the units of each system."""
     out = console()
     rows = table("equivalent settings", "alpha", "beta", "gamma")
     for name, values in result.settings.items():

@@ -45,7 +45,8 @@ def show_robustness(result: RobustRecommendation) -> None:
 def price(result: RobustRecommendation) -> str:
     """Sentences on the gain of robustness in the worst case and its cost at the nominal network.
 
-    Both as factors of the goodput ratio.
+    The gain is stated as two factors by which the goodput ratio misses the best achievable one, the
+    cost in % of the ratio.
     """
     robust, law = result.robust, result.after.law
     nominal = robust.nominal_optimum
@@ -84,8 +85,10 @@ def worst_cases_table(result: RobustRecommendation) -> Table:
 
 
 def ratio_cells(evaluated: ScenarioResult) -> tuple[str, ...]:
-    """Cells of a table row for a scenario: goodput ratio measured on packets (no unit), its 95 %
-    confidence interval, the fluid model's ratio, and names and values of the uncertain numbers.
+    """Cells of a table row for a scenario, as text.
+
+    Goodput ratio in packet runs, its 95 % confidence interval, the fluid model's ratio, and names
+    and values of the uncertain numbers.
     """
     low, high = evaluated.packets.interval
     return (

@@ -15,7 +15,10 @@ __all__ = ["show_explanation"]
 
 
 def show_explanation(result: Recommendation, why: Explanation) -> None:
-    """Print why a recommended alpha is what it is, and what other settings measure."""
+    """Print why a recommended alpha has its value, and what packet runs of other settings measure.
+
+    Without a theory for the network, the table of terms is left out.
+    """
     out = console()
     out.print(f"\nWhy alpha = {result.after.law.alpha:.6g}\n", style="bold")
     if why.theory is not None:

@@ -39,7 +39,7 @@ def run(
     """Run model `name` once with one or two engines; print, save and plot the results.
 
     Args:
-        engines: one or two of `fluid`, `density` and `packets`.
+        engines: one or two of `fluid`, `density` and `packets`; the first comes first.
         assumptions: what the fluid models assume.
         out: netCDF file for the first trajectory; None: none.
         plot: picture of the trajectories; None: none.
@@ -76,7 +76,7 @@ def run(
 
 
 def engine_differences(model: Model, documents: list[dict[str, Any]]) -> list[str]:
-    """Sentences on how a fluid model and the packet simulator disagree, if both ran.
+    """Sentences on how a fluid model and the packet simulator disagree; empty unless both ran.
 
     `documents` are the JSON results of the runs.
     """
@@ -92,7 +92,8 @@ def simulate_timed(
 ) -> tuple[xr.Dataset, dict[str, Any]]:
     """Trajectory of a model by one engine, and its JSON document.
 
-    The document has means after the warm-up, assumptions, warnings and the wall time (s).
+    The document has `engine`, `seed` (None except for packets), means after the warm-up by class
+    and link, what was `assumed`, `warnings` and the wall time in `seconds`.
     """
     begin = time.perf_counter()
     with progress(f"simulate ({engine})", COMPILING):

@@ -44,7 +44,7 @@ class Outputs:
         to: netCDF or CSV file of the results; None: none.
         plot: file of a picture; None: none.
         metric: name of the metric in the picture.
-        plot_over: names of the dimensions along the axes of the picture.
+        plot_over: names of up to two dimensions along the axes of the picture; empty: chosen.
         workers: number of processes of a local Dask cluster; None: one for each processor.
         scheduler: address of another Dask scheduler; None: a local one.
         multi_host: whether this is one of the processes of a JAX job.
@@ -82,6 +82,10 @@ def run(
         as_json: whether to print one JSON document instead of text.
         options: further arguments of `Sweep`: engine, seeds, until (s) and others.
         name: path of a model file, or name of a built-in model.
+
+    Raises:
+        InvalidInput: for invalid values, too large a grid, or an output that may not be written.
+        SolveFailed: if every point failed; the outputs are written before.
     """
     check_outputs(name, outputs, dry_run, options["engine"])
     model = modelfile.read_model(name)
@@ -121,7 +125,12 @@ def run(
 def check_outputs(model: str, outputs: Outputs, dry_run: bool, engine: str) -> None:
     """Raise an error if an output file cannot be written, or an option does not apply.
 
-    `model` is the one on the command line, whose file is not replaced.
+    `model` is the one on the command line, whose file is not replaced. Without `dry_run` a store is
+    required.
+
+    Raises:
+        InvalidInput: for a store that is missing, or an output that may not be written.
+        Unsupported: for Dask options with a fluid engine, or `multi_host` with packets.
     """
     if outputs.out is None and not dry_run:
         raise InvalidInput(
@@ -194,7 +203,10 @@ def write_outputs(outputs: Outputs) -> None:
 
 
 def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
-    """Print how many points of the sweep in `out` are computed and failed, the time (s), ratios."""
+    """Print how many points of the sweep in `out` succeeded and failed, and the time (s).
+
+    As text, the range of the ratios follows. `done` in JSON leaves failed points out.
+    """
     done = status.done - status.failed
     if as_json:
         summary = {"out": str(out), "points": status.points, "done": done}
@@ -245,7 +257,7 @@ def show_estimate(cost: Estimate, as_json: bool) -> None:
 
 
 def duration(seconds: float) -> str:
-    """A time in s as text in seconds, minutes, hours or days."""
+    """A time in s as text in days, hours or minutes if it is at least two of them, else seconds."""
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
@@ -253,6 +265,6 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes as text, in B, kB, MB, GB or TB."""
+    """A number of bytes as text with three digits, in B, kB (1000 bytes), MB, GB or TB."""
     power = min(int(math.log(max(count, 1.0), 1000)), len(BYTES) - 1)
     return f"{count / 1000**power:.3g} {BYTES[power]}"

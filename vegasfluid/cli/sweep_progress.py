@@ -23,7 +23,11 @@ INTERVAL = 60.0
 
 
 def status_line(progress: Progress) -> str:
-    """Progress as text: points done and failed, points per second, and time left (h:mm:ss)."""
+    """Progress as text: points done and failed, points per second, and time left (h:mm:ss).
+
+    Failed points count as done. Rate and time left are left out before the first point and at the
+    end.
+    """
     text = f"{progress.done} of {progress.points} points"
     if progress.failed:
         text += f", {progress.failed} failed"
@@ -42,6 +46,8 @@ def clock(seconds: float) -> str:
 @contextmanager
 def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
     """Context that shows the progress of a sweep; after Ctrl-C it states how to resume.
+
+    On standard error: a bar on a terminal, a line per minute elsewhere, nothing with --quiet.
 
     Args:
         out: Zarr store of the sweep.
@@ -64,7 +70,7 @@ def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
         with at_interruption(advise), display() as update:
 
             def report(progress: Progress) -> None:
-                """Show the progress."""
+                """Show the progress, and keep it for the advice after Ctrl-C."""
                 latest[:] = [progress]
                 update(progress)
 

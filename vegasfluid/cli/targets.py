@@ -19,7 +19,7 @@ __all__ = ["PICTURES", "check_target", "save_picture"]
 PICTURES = (".png", ".svg", ".pdf")
 """File name endings of the pictures that matplotlib writes here."""
 BINARY = (*PICTURES, ".nc")
-"""Endings of files that have the name `vegasfluid` somewhere."""
+"""Endings of binary files, which are searched in full for the name `vegasfluid`."""
 HEAD = 4096
 """Bytes at the start of a text file that are searched for its origin."""
 ORIGINS = (b"written by vegasfluid", b'"software": "vegasfluid', b",goodput_mbps.")
@@ -35,7 +35,7 @@ def check_target(
     model: str = "",
     force: bool = False,
 ) -> None:
-    """Check before a long computation that an output file can be written, and may be.
+    """Check before a long computation that an output file can be written, or may be replaced.
 
     Args:
         command: the command, for the message.
@@ -43,11 +43,11 @@ def check_target(
         target: the file; None: no file was requested.
         endings: allowed file name endings; empty: any.
         model: the model on the command line, which is never replaced; empty: none.
-        force: whether a file that vegasfluid has not written is replaced.
+        force: whether a file that vegasfluid has not written may be replaced.
 
     Raises:
-        InvalidInput: if its folder does not exist, it is itself a folder, its ending is wrong, or
-            it exists and is the model's file or somebody else's.
+        InvalidInput: if the file's folder does not exist, the path is a folder, its ending is
+            wrong, or the file is that of the model or, without `force`, not from vegasfluid.
     """
     if target is None:
         return
@@ -67,7 +67,7 @@ def check_target(
 
 
 def is_ours(path: Path) -> bool:
-    """Whether vegasfluid has written a file, or there is nothing in it."""
+    """Whether vegasfluid has written a file, by a mark in its content, or the file is empty."""
     with open(path, "rb") as file:
         if path.suffix.lower() in BINARY:
             content = file.read()
@@ -77,7 +77,10 @@ def is_ours(path: Path) -> bool:
 
 
 def save_picture(figure: Any, target: Path) -> None:
-    """Save a matplotlib figure as a PNG, SVG or PDF file, with this package as its origin."""
+    """Save a matplotlib figure at 150 dots per inch, with this package as its origin.
+
+    The ending of `target` (.png, .svg or .pdf) selects the format.
+    """
     ending, picture = target.suffix.lower()[1:], BytesIO()
     origin = {"Software" if ending == "png" else "Creator": f"vegasfluid {package_version()}"}
     figure.savefig(picture, dpi=150, format=ending, metadata=origin)

@@ -22,7 +22,7 @@ def supports_rich_output() -> bool:
 
 
 def pipe_width() -> int | None:
-    """Line width in columns outside a terminal: $COLUMNS (None, as Rich reads it), or unlimited."""
+    """Line width in columns outside a terminal: 10 000; None if $COLUMNS sets it, for Rich."""
     return None if "COLUMNS" in os.environ else UNLIMITED
 
 

@@ -16,7 +16,7 @@ def show_numbers(title: str, result: NumberRecommendation) -> None:
     """Print recommended numbers of a network as a table and sentences.
 
     Args:
-        title: of the model.
+        title: title of the model; empty: `model` is printed.
         result: the recommendation.
     """
     out, document = console(), result.as_json()
@@ -48,7 +48,10 @@ def show_numbers(title: str, result: NumberRecommendation) -> None:
 
 
 def goal(result: NumberRecommendation) -> str:
-    """A sentence on the goal, with its value before and after."""
+    """A sentence on the goal, with its value in packet runs before and after.
+
+    A ratio has its 95 % interval; other goals have their unit.
+    """
     before, after = (result.objective_value(run) for run in (result.before, result.after))
     objective = result.objective
     if not isinstance(objective, ShareRatio):

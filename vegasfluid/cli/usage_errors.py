@@ -80,7 +80,7 @@ def option_or_argument(param: Any) -> str:
 
 
 def allowed_number(kind: str, param: Any) -> str:
-    """The numbers that a parameter allows, in words; empty if it is not a number.
+    """The numbers that a parameter allows, in words; empty for an error that is not about a number.
 
     Args:
         kind: pydantic's name of the error, such as `int_parsing`.

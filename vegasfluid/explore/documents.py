@@ -39,7 +39,9 @@ def model_of_text(text: str) -> Model:
 
 
 def model_of(document: object) -> Model:
-    """The model in a JSON document; null stands for a key that is left out.
+    """The model in a JSON document with the tables and keys of a model file, in its units.
+
+    A null stands for a key that is left out. Ranges are replaced by their nominal values.
 
     Raises:
         InvalidInput: for something that no model file can contain.
@@ -58,7 +60,7 @@ def model_of(document: object) -> Model:
 
 
 def without_nulls(table: Mapping[str, Any]) -> Document:
-    """A copy of nested tables without the keys whose value is None."""
+    """A copy of nested tables without the keys whose value is None; lists are not searched."""
     return {
         str(key): without_nulls(value) if isinstance(value, Mapping) else value
         for key, value in table.items()
@@ -70,7 +72,8 @@ def errors_of(error: Exception) -> list[dict[str, str]]:
     """Errors as the page shows them: `path` of the key (empty: none) and `message`, one line each.
 
     Args:
-        error: what reading or running a model raised.
+        error: what reading or running a model raised. Only a `ModelFileError` has paths and can
+            give several entries.
     """
     if isinstance(error, modelfile.ModelFileError):
         return [{"path": path, "message": text} for path, text in error.places]

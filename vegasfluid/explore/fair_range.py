@@ -13,15 +13,17 @@ from vegasfluid.tuning.parameters import largest_alpha, vegas_classes
 __all__ = ["alpha_ranges"]
 
 BEYOND = 1.7
-"""Upper end of the range / the larger of the fair alpha and the given beta; chosen."""
+"""Upper end of the range over the larger of the fair alpha and the given beta; chosen."""
 SMALLEST_END = 10.0
-"""Least upper end of the range, packets."""
+"""Smallest upper end of the range, packets, unless the network holds fewer."""
 
 
 def alpha_ranges(network: Network) -> dict[str, tuple[float, float]]:
-    """Ends of the range of alpha and beta of each Vegas class, packets, by the class's name.
+    """Lower and upper end of the range of alpha and beta of each Vegas class, packets, by its name.
 
-    Without a theory for the network, the given beta decides.
+    The lower end is 1. The upper one is 1.7 times the larger of beta and the fair alpha (beta alone
+    if there is no other class, or no theory), at least 10. It is at most the bandwidth-delay
+    product plus all buffers, and has two digits.
     """
     ranges = {}
     for name in vegas_classes(network):

@@ -20,9 +20,9 @@ from vegasfluid.trajectory import Recording, class_means
 __all__ = ["fluid_run", "meaning", "path_numbers"]
 
 CLASS_METRICS = [name for name, metric in METRICS.items() if metric.along == "flow_class"]
-"""Averages of each flow class in an answer."""
+"""Names of the averages of each flow class in an answer; METRICS has their units."""
 LINK_METRICS = [name for name, metric in METRICS.items() if metric.along == "link"]
-"""Averages of each link in an answer."""
+"""Names of the averages of each link in an answer; METRICS has their units."""
 DIGITS = 5
 """Significant digits of the samples that the page draws; averages have all."""
 SAME = 0.05
@@ -42,9 +42,10 @@ def fluid_run(
         samples: number of samples in time, including both ends.
 
     Returns:
-        `ratio` (null with one class) and `meaning` in words; `classes`, `links` and `jain_index` as
-        in the JSON output of `simulate`; `path`: queueing delay (s), drop share and utilisation on
-        the tuned class's path; `series`; `warnings`.
+        `tuned`, the class in the numerator; `ratio` (null with one class) and `meaning` in words;
+        `classes`, `links` and `jain_index` as in the JSON output of `simulate`; `path`, see
+        `path_numbers`, on the tuned class's path; `accurate`; `warmup_s`; `series`, see `series`;
+        `warnings`.
 
     Raises:
         VegasfluidError: if the network cannot be simulated.
@@ -76,7 +77,10 @@ def fluid_run(
 def labelled(
     names: Sequence[str], metrics: Sequence[str], means: Summary
 ) -> dict[str, dict[str, float]]:
-    """Averages (metric, class or link) by name of the class or link, then by metric."""
+    """Averages by name of the class or link, then by metric, in the units of METRICS.
+
+    `means` has an array for each of `metrics`, with a value for each of `names`.
+    """
     return {
         name: {metric: float(means[metric][number]) for metric in metrics}
         for number, name in enumerate(names)
@@ -84,7 +88,7 @@ def labelled(
 
 
 def path_of(network: Network, name: str | None) -> tuple[str, ...]:
-    """Names of the links that a class crosses; of all links without a class."""
+    """Names of the links that class `name` crosses; None: of all links."""
     return tuple(network.links) if name is None else tuple(network.path_of(name))
 
 
@@ -95,11 +99,11 @@ def path_numbers(
 
     Args:
         links: averages of each link by name: `queueing_delay_s`, `drop_share`, `utilisation`.
-        path: names of the links on the path.
+        path: names of the links on the path; those without averages are left out.
 
     Returns:
-        The sum of the delays (s), the fraction of packets dropped on the whole path, and the
-        largest utilisation.
+        `queueing_delay_s`, the sum of the delays; `drop_share`, the fraction of packets dropped on
+        the whole path; `utilisation`, the largest one, NaN without links.
 
     >>> link = {"queueing_delay_s": 0.02, "drop_share": 0.1, "utilisation": 0.8}
     >>> path_numbers({"up": link, "down": link}, ("up", "down"))["queueing_delay_s"]
@@ -114,10 +118,11 @@ def path_numbers(
 
 
 def meaning(ratio: float, tuned: str, network: Network) -> str:
-    """A goodput ratio in words.
+    """A goodput ratio as a sentence; from 0.95 to 1.05 it is `about the same goodput`.
 
     Args:
-        ratio: goodput of a flow of the tuned class over that of another flow.
+        ratio: goodput of a flow of the tuned class over that of another flow; infinite if the
+            other flows have none.
         tuned: name of the tuned class.
         network: the network, whose other classes are named if there is only one.
     """
@@ -139,9 +144,9 @@ def series(run: Recording) -> dict[str, Any]:
         run: a fluid run.
 
     Returns:
-        `time` (s) of the samples and `interval` (s), the middles between them; by flow class `cwnd`
-        (packets), `rtt_ms` and, over the intervals, `goodput_mbps` of a flow; by link `queue`
-        (packets); and `controls`, the congestion control of each class.
+        `time` (s) of the samples and `interval` (s), the middles between them; by flow class the
+        means over its flows `cwnd` (packets), `rtt_ms` and, over the intervals, `goodput_mbps`; by
+        link `queue` (packets); and `controls`, the congestion control of each class.
     """
     times, network = run.times, run.network
     names, links = list(network.flows), links_of(network)
@@ -151,7 +156,7 @@ def series(run: Recording) -> dict[str, Any]:
     rates = np.diff(delivered, axis=0) / np.diff(times)[:, np.newaxis]
 
     def by_name(columns: list[str], values: np.ndarray) -> dict[str, list[float]]:
-        """Columns of values (time, name) by name."""
+        """Columns of `values` (time, name), rounded, by the names in `columns`."""
         return {name: rounded(values[:, i]) for i, name in enumerate(columns)}
 
     return {
@@ -166,7 +171,7 @@ def series(run: Recording) -> dict[str, Any]:
 
 
 def rounded(values: np.ndarray) -> list[float]:
-    """Values with five significant digits; (time,)."""
+    """Values with five significant digits, as a list; 0 stays 0."""
     size = np.abs(values, where=values != 0, out=np.ones_like(values, float))
     scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(size)))
     return (np.round(values * scale) / scale).tolist()

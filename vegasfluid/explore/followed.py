@@ -13,12 +13,12 @@ from vegasfluid.tuning.settings import Step
 __all__ = ["Report", "followed"]
 
 POLL = 0.3
-"""Time between two looks whether the page is still there, s."""
+"""Time between two checks whether the page still waits, s."""
 
 Found = TypeVar("Found")
 """Type of the result of a job."""
 Report = Callable[[str], None]
-"""Takes a line of progress."""
+"""Function that is called with each line of progress."""
 
 
 def followed(
@@ -28,34 +28,34 @@ def followed(
     ticket: Ticket,
     first: str,
 ) -> Iterator[dict[str, Any]]:
-    """Compute a job, and answer with its progress and its result.
+    """Compute a job on a worker, and yield its progress and its result as JSON.
 
     Args:
-        job: takes a function that reports a line of progress.
-        as_json: returns the last part of the answer for the job's result.
-        worker: computes it.
-        ticket: of the request; once it is overtaken the job ends at its next line of progress.
-        first: progress before the first line.
+        job: computes the result; its argument is a function to call with each line of progress.
+        as_json: converts the job's result to the last part of the answer.
+        worker: thread that computes the job, after those before it.
+        ticket: ticket of the request; once it is overtaken the job ends at its next line.
+        first: line of progress that is shown before those of the job.
 
     Yields:
-        Lines of `progress`; for a setting that was tried also its `step`: `engine`, `alpha`, `beta`
-        (packets) and `ratio`. The last part is `as_json` of the result.
+        Objects with `progress`, one line; for a setting that was tried also its `step`: `engine`,
+        `alpha`, `beta` (packets) and `ratio`. The last object is `as_json` of the result.
 
     Raises:
         Overtaken: if a newer request of the tab has come, or its page is gone.
-        VegasfluidError: what the job raises.
+        VegasfluidError: if the job raises it.
     """
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     ended = threading.Event()
 
     def report(line: str) -> None:
-        """Pass on a line of progress; end the job if nobody waits for it any more."""
+        """Pass on a line of progress; raise Overtaken if nobody waits for the job any more."""
         if ended.is_set():
             raise Overtaken
         lines.put(line)
 
     def computed() -> Found:
-        """The result; None in `lines` states that it is there, or that the job failed."""
+        """The job's result; at its end, also if it fails, None is put into `lines`."""
         try:
             return job(report)
         finally:
@@ -78,7 +78,7 @@ def followed(
 
 
 def progress_of(line: str) -> dict[str, Any]:
-    """A line of progress as JSON, with the numbers of a setting that was tried."""
+    """A line of progress as JSON: `progress`, and for a `Step` also its numbers as `step`."""
     if not isinstance(line, Step):
         return {"progress": line}
     step = {name: getattr(line, name) for name in ("engine", "alpha", "beta", "ratio")}

@@ -27,7 +27,7 @@ class Ticket:
     Args:
         newest: returns the number of the tab's newest request.
         number: number of this request.
-        gone: whether the page that asked is gone.
+        gone: returns whether the page that sent the request is gone.
     """
 
     def __init__(self, newest: Callable[[], int], number: int, gone: Callable[[], bool]) -> None:
@@ -40,7 +40,7 @@ class Ticket:
 
 
 class Tickets:
-    """Hands out tickets to the requests of one kind, such as runs or planes."""
+    """Gives a ticket to each request of one kind, such as runs or planes; newer ones overtake."""
 
     def __init__(self) -> None:
         self._newest: OrderedDict[str, int] = OrderedDict()
@@ -51,7 +51,7 @@ class Tickets:
 
         Args:
             tab: name of the tab.
-            gone: whether the page that asked is gone.
+            gone: returns whether the page that sent the request is gone.
         """
         with self._lock:
             self._count += 1
@@ -63,28 +63,34 @@ class Tickets:
 
 
 class Worker:
-    """A thread that computes one thing at a time.
+    """A thread that computes one job at a time, in the order in which they are submitted.
 
-    Threads of requests come and go, and each would leave a heap of freed memory behind.
+    It lasts as long as the server: each thread that ends would leave unused memory behind.
     """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1)
 
     def compute(self, ticket: Ticket, job: Callable[[], Found]) -> Found:
-        """Result of a job, which waits for those before it.
+        """Wait for the jobs before this one, compute it, and return its result.
 
         Args:
-            ticket: of the request.
-            job: what to compute.
+            ticket: ticket of the request.
+            job: computes the result, without arguments; its errors are raised here.
 
         Raises:
-            Overtaken: if the request is overtaken before its turn has come.
+            Overtaken: if the request is overtaken before its job begins; later it is not ended.
         """
         return self.submit(ticket, job).result()
 
     def submit(self, ticket: Ticket, job: Callable[[], Found]) -> Future[Found]:
-        """The future result of a job; see `compute`."""
+        """Put a job after those before it, and return its future result at once.
+
+        Args:
+            ticket: ticket of the request; if it is overtaken before its job begins, the future
+                raises Overtaken.
+            job: computes the result, without arguments; the future raises its errors.
+        """
 
         def checked() -> Found:
             """The job's result, unless it has been overtaken."""

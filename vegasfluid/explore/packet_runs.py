@@ -25,11 +25,12 @@ def packet_runs(model: Model, tuned: str | None) -> Iterator[dict[str, Any]]:
         tuned: class in the numerator of the ratio; None: the only Vegas class, else the first.
 
     Yields:
-        Lines of `progress`, then `confirmed`: `ratio` and its 95 % confidence `interval` (null if
-        all runs are equal), and means over the `runs`, as `queueing_delay_s` and `drop_share`.
+        Objects with `progress`, one line, then one with `confirmed`: `ratio` and its 95 %
+        confidence `interval` (null if all runs are equal, as the `note` then states), means over
+        the runs, such as `queueing_delay_s` and `drop_share`, and the number of `runs`.
 
     Raises:
-        InvalidInput: for a network with one class.
+        Unsupported: for a network with one class.
         SolveFailed: if no flow delivers a packet.
     """
     name = tuned_class(model.network, tuned)

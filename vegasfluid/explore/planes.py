@@ -24,7 +24,7 @@ BATCH = 32
 MOST_VALUES = 41
 """Largest number of values along an axis."""
 LARGEST = 1e15
-"""Bound on the ends of an axis, in any unit."""
+"""Absolute values of the ends of an axis are below this, in any unit."""
 STRIDES = (4, 2, 1)
 """Distances of the points that are computed first, second and last, in steps of the grid."""
 
@@ -45,7 +45,10 @@ class Span(NamedTuple):
     count: int
 
     def values(self, network: Network) -> list[float]:
-        """Evenly spaced values, rounded where the parameter takes whole numbers only."""
+        """Evenly spaced values, both ends included, in the unit that ends the name.
+
+        Where the parameter takes whole numbers only they are rounded, and equal ones merged.
+        """
         values = np.linspace(self.low, self.high, self.count)
         if is_whole(network, self.name):
             values = np.unique(np.round(values))
@@ -56,7 +59,8 @@ def span_of(given: object) -> Span:
     """The span in a JSON object with `name`, `low`, `high` and `count`.
 
     Raises:
-        InvalidInput: for something else, or numbers out of range.
+        InvalidInput: for something else, ends that are not ascending, or a count that is not a
+            whole number from 2 to 41. Whether the parameter exists is not checked.
     """
     table: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     name, count = str(table.get("name")), table.get("count")
@@ -82,9 +86,10 @@ def plane(model: Model, x: Span, y: Span, tuned: str | None) -> Iterator[dict[st
         tuned: class in the numerator of the ratio; None: the only Vegas class, else the first.
 
     Yields:
-        First `x` and `y`, the values, and `valid`, column and row of each valid point; then batches
-        as `points`: a list of column, row, ratio, Jain's index, queueing delay (s), drop share and
-        utilisation on the tuned class's path, with null for what a run has not.
+        First `x` and `y`, the values along the axes, and `valid`, column and row of each valid
+        point, from coarse to fine. Then batches as `points`: for each column, row, ratio (NaN with
+        one class), Jain's index, and on the tuned class's path queueing delay (s), drop share and
+        utilisation; all None for a run that failed.
 
     Raises:
         InvalidInput: for an unknown parameter, or the same one twice.
@@ -112,7 +117,7 @@ def plane(model: Model, x: Span, y: Span, tuned: str | None) -> Iterator[dict[st
 
 
 def coarse_to_fine(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Row and column of each point of a grid once, every fourth first and neighbours last.
+    """Row and column of each point of a grid once: every fourth first, then every second, then all.
 
     >>> coarse_to_fine(1, 6)
     [(0, 0), (0, 4), (0, 2), (0, 1), (0, 3), (0, 5)]
@@ -142,7 +147,7 @@ def numbers_of(
     All are None for a run that failed.
 
     Args:
-        results: averages of a batch.
+        results: averages of a batch, of which the first seed is used.
         number: index of the point in the batch.
         links: names of the links in the results.
         path: names of the links on the tuned class's path.

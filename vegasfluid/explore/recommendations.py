@@ -21,7 +21,7 @@ from vegasfluid.tuning.settings import RunSettings
 __all__ = ["Recommendations"]
 
 COMPILING = "{}: compiling the simulators (the first time only) …"
-"""Progress before the first line, with the name of the job."""
+"""Line of progress before those of the job; `{}` stands for the job's name."""
 
 
 class Recommendations:
@@ -43,11 +43,12 @@ class Recommendations:
         Args:
             model: network and times.
             tuned: the Vegas class; None: the only one.
-            ticket: of the request; once it is overtaken the search ends at its next step.
+            ticket: ticket of the request; once it is overtaken the search ends at its next step.
 
         Yields:
-            Lines of `progress`; for a setting that was tried also its `step`: `engine`, `alpha`,
-            `beta` (packets) and `ratio`. The last part is `recommended`; see `as_json`.
+            Objects with `progress`, one line; for a setting that was tried also its `step`:
+            `engine`, `alpha`, `beta` (packets) and `ratio`. The last one has `recommended`, see the
+            function `recommended`.
 
         Raises:
             InvalidInput: if there is nothing to tune or to compare with.
@@ -69,15 +70,16 @@ class Recommendations:
 
         Args:
             model: the model with the recommended parameters.
-            ticket: of the request.
+            ticket: ticket of the request.
 
         Yields:
-            Lines of `progress`, then `why`: `alpha`, its `terms` (name and packets), `lines` on
-            theory, `rules` (name, and averages of packet runs, see `row`) and `measured`, lines on
-            them.
+            Objects with `progress`, one line, then one with `why`: `alpha` (packets), its `terms`
+            (name and packets; empty without theory), `lines`, sentences on theory, `rules` (name,
+            and averages of packet runs, see `row`) and `measured`, sentences on these runs.
 
         Raises:
-            Unsupported: if the network is not that of the last recommendation.
+            Unsupported: if there is no recommendation yet, or the network is not the recommended
+                one.
             Overtaken: if a newer request of the tab has come, or its page is gone.
         """
         last = self._last
@@ -108,8 +110,8 @@ def recommended(found: Recommendation) -> dict[str, Any]:
 
     Returns:
         The class (`tuned`), `alpha` and `beta` (packets), whether the goal is `reached` and why
-        not (`reason`), on packets `ratio`, its 95 % confidence `interval` and the number of `runs`,
-        and `before`, the ratio on packets with the given parameters.
+        not (`reason`). Of packet runs: `ratio`, its 95 % confidence `interval`, the number of
+        `runs`, and `before`, the ratio with the given parameters.
     """
     law, packets = cast(Any, found.after.law), found.after.packets
     return {
@@ -128,7 +130,13 @@ def recommended(found: Recommendation) -> dict[str, Any]:
 
 
 def explained(found: Recommendation, why: Explanation) -> dict[str, Any]:
-    """An explanation as the page shows it; see `Recommendations.why`."""
+    """An explanation as the page shows it, under `why`.
+
+    Returns:
+        `alpha` (packets), its `terms` (name and packets; empty without theory), `lines`, sentences
+        on theory, `rules` (name, and averages of packet runs, see `row`) with the recommended and
+        the default setting, and `measured`, sentences on these runs.
+    """
     rules = {RULES[name]: tried for name, tried in why.rules.items()}
     settings = {"recommended": why.recommended} | rules | {"defaults": why.defaults}
     return {

@@ -32,7 +32,7 @@ COUNT = 17
 SAMPLES = 161
 """Samples of each run in time."""
 HEADROOM = 1.3
-"""Top of the drawn values, in units of the largest one after the warm-up: later ones are cut."""
+"""Top of the drawn values / the largest one after the warm-up; values above it are clipped."""
 LEVELS = 255
 """Largest stored value of a sample, which is one byte."""
 DIGITS = 6
@@ -53,10 +53,11 @@ def recording(models: Mapping[str, Model], report: Report, *, count: int = COUNT
         count: number of values along each axis of the planes.
 
     Returns:
-        `version` of the package and `networks`; see `recorded`.
+        `version` of the package, and `networks`, a list with what `recorded` returns for each.
 
     Raises:
-        VegasfluidError: if a network cannot be simulated.
+        VegasfluidError: if a network cannot be simulated. A recommendation, its explanation or a
+            packet run that fails is part of the result instead.
     """
     networks = [recorded(name, model, report, count) for name, model in models.items()]
     return {"version": package_version(), "networks": networks}
@@ -68,18 +69,18 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
     The page shows a plane: the results over two numbers of the model, such as alpha and beta.
 
     Args:
-        name: its file or name.
+        name: file or name of the model, which the page shows.
         model: network and times; ranges of uncertain parameters are left out.
         report: called with progress in words.
         count: number of values along each axis of the plane.
 
     Returns:
-        What `Session.start` returns for the model, and these keys: `tuned`, the class whose goodput
-        ratio is shown; `recommend`, the messages of a recommendation; `plane`, those of the plane;
-        `series`, times, names and congestion controls of the runs; `runs`, those at the points of
-        the plane and with the given and the recommended setting; `packets`, the messages of packet
-        runs with these two; `why`, those that explain the recommended one. Runs, packet runs and
-        reasons have an `at`: the values of the two numbers.
+        `name`; `document` and `text` of the model; `notes`; `numbers`, the two on the axes;
+        `tuned`, the class in the numerator of the ratio; `recommend` and `plane`, the parts of
+        these answers; `series`, times, names and congestion controls of the runs; `runs`, with the
+        given and the recommended setting and at the points of the plane; `packets`, packet runs
+        with these two settings; `why`, reasons for the recommended one. Runs, packet runs and
+        reasons have `at`, the values of the two numbers; the last two also `parts`.
     """
     notes = [NOMINAL] if model.ranges else []
     model = replace(model, ranges={})
@@ -124,12 +125,15 @@ def recorded(name: str, model: Model, report: Report, count: int) -> Answer:
 
 
 def never() -> bool:
-    """Whether the page is gone: there is none."""
+    """Return False: there is no page that could be gone."""
     return False
 
 
 def plane_numbers(numbers: Sequence[Answer]) -> list[Answer]:
-    """The two numbers on the axes: alpha and beta of the first Vegas class, or the first two."""
+    """The two entries of `numbers` on the axes: alpha and beta of the first Vegas class.
+
+    Without a Vegas class, the first two. The entries are those of `schema.numbers_to_tune`.
+    """
     by_name = {str(number["name"]): number for number in numbers}
     for name in by_name:
         beta = name.removesuffix("alpha_packets") + "beta_packets"
@@ -139,7 +143,7 @@ def plane_numbers(numbers: Sequence[Answer]) -> list[Answer]:
 
 
 def parts_of(answers: Iterator[Answer]) -> list[Answer]:
-    """The parts of a long answer; its last one has the `errors` with which it failed, if it did."""
+    """The parts of a long answer; if it raises a VegasfluidError, a last part has its `errors`."""
     parts = []
     try:
         parts.extend(answers)
@@ -149,7 +153,11 @@ def parts_of(answers: Iterator[Answer]) -> list[Answer]:
 
 
 def recommended_setting(parts: list[Answer], names: list[str]) -> list[tuple[float, ...]]:
-    """Values of the two numbers in a recommendation; empty if it failed or is of other numbers."""
+    """Values of the numbers `names` in a recommendation, in their order, as a list of one tuple.
+
+    The list is empty if the recommendation failed, or `names` are not its alpha and beta. `parts`
+    are the messages of the recommendation.
+    """
     found = parts[-1].get("recommended")
     if found is None:
         return []
@@ -158,17 +166,21 @@ def recommended_setting(parts: list[Answer], names: list[str]) -> list[tuple[flo
 
 
 def at_setting(model: Model, names: list[str], values: Sequence[float]) -> Model:
-    """A model with other values of the two numbers."""
+    """A model with `values` of the numbers `names`, in the unit that ends each name."""
     return changed(model, dict(zip(names, values, strict=True)))
 
 
 def fluid_runs(
     model: Model, names: list[str], settings: list[tuple[float, ...]], report: Report
 ) -> Iterator[Answer]:
-    """Fluid runs at settings of the two numbers, packed, as many at a time as there are processors.
+    """Fluid runs at settings of the numbers `names`, as many at a time as there are processors.
+
+    Yields:
+        What `packed` returns for each run, in the order of `settings`, with the values as `at`, and
+        the model file as `text`.
 
     Raises:
-        VegasfluidError: if one fails.
+        VegasfluidError: if a run fails.
     """
 
     def one(values: tuple[float, ...]) -> Answer:
@@ -190,8 +202,9 @@ def packed(run: Answer) -> Answer:
         run: the result of `fluid_run`.
 
     Returns:
-        The run with `samples`, base64 of all samples in the order of `COURSES`, and `tops`, what
-        255 stands for in each; `series` has the times, and names in place of samples.
+        The run with `samples`, base64 of all samples in the order of `COURSES`, and `tops`, the
+        value in the unit of the quantity for which 255 stands; larger values are clipped. `series`
+        has the times, the congestion controls, and names in place of samples.
     """
     series = run["series"]
     times = {"goodput_mbps": series["interval"]}
@@ -213,7 +226,7 @@ def packed(run: Answer) -> Answer:
 
 
 def rounded(value: Any) -> Any:
-    """JSON with numbers of six significant digits.
+    """JSON with numbers of six significant digits; whole numbers and text are unchanged.
 
     >>> rounded({"a": [1 / 3, 2]})
     {'a': [0.333333, 2]}

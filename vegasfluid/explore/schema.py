@@ -27,7 +27,7 @@ TYPES = {bool: "boolean", int: "number", float: "number", str: "text"}
 
 
 def form_schema() -> dict[str, Any]:
-    """Form fields of models, links, flow classes, and all laws, queue disciplines and traffic.
+    """Form fields of models, links, flow classes, congestion controls, queues and traffic sources.
 
     Returns:
         `model`, `link` and `flows`: lists of fields (key, type, default: see `fields_of`);
@@ -56,7 +56,7 @@ def fields_of(kind: type[Value], name: str = "") -> list[dict[str, Any]]:
 
     Args:
         kind: the class, such as `Link`.
-        name: name of the law; empty: no law.
+        name: name of the congestion control, queue discipline or source; empty: another class.
 
     Returns:
         For each field its `key` in model files, `type` (number, text, choice or boolean),
@@ -89,7 +89,11 @@ def plain_types(hint: Any) -> tuple[Any, ...]:
 
 
 def default_of(kind: type[Value], name: str, value: Any) -> Any:
-    """Default of a field in the unit of its key, such as 15 (ms) for 0.015 (s); None without."""
+    """Default of a field in the unit of its key, such as 15 (ms) for 0.015 (s).
+
+    Rates are converted with the default packet size. Text, True and False are unchanged; None if
+    there is no default.
+    """
     if value is MISSING or value is None or isinstance(value, bool | str):
         return None if value is MISSING else value
     return float(to_file_unit(value, unit_of(kind, name), Network.packet_bytes))
@@ -101,8 +105,8 @@ def numbers_to_tune(network: Network) -> list[dict[str, Any]]:
     Returns:
         For each its `name`, `value` in the unit that ends the name, whether it takes `whole`
         numbers only, `low` and `high`, the ends of an axis around it, its `path`: keys of nested
-        tables of the model file, and whether it is of a congestion control (`law`). These come
-        first.
+        tables of the model file, and whether it belongs to a congestion control (`law`). Those of
+        congestion controls come first.
     """
     found = []
     for name, parameter in parameters(network).items():
@@ -123,7 +127,9 @@ def path_of(network: Network, parameter: Parameter) -> list[str]:
 
 
 def ends_around(value: float, *, whole: bool) -> tuple[float, float]:
-    """Ends of an axis on which a value lies, two significant digits each.
+    """Ends of an axis on which a value lies: a quarter and 2.5 times the value, with two digits.
+
+    For 0 they are 0 and 10. Ends of whole numbers are at least 1 and 3.
 
     Args:
         value: at least 0.

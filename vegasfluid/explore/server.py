@@ -31,7 +31,7 @@ __all__ = ["ExploreServer"]
 ADDRESS = "127.0.0.1"
 """The only address that the server listens on."""
 LARGEST_BODY = 1_000_000
-"""Largest body of a request, bytes; a model is about a thousand."""
+"""Largest body of a request, bytes; a model has about a thousand."""
 IDLE = 60.0
 """Time after which a connection without requests is closed, s."""
 PAGE = Path(__file__).parent / "page"
@@ -74,7 +74,7 @@ class ExploreServer(ThreadingHTTPServer):
     """Serves the page and answers its requests until the process ends.
 
     Args:
-        session: what can be asked for.
+        session: answers the requests of the page.
         port: port to listen on; 0: any free one.
 
     Raises:
@@ -108,7 +108,7 @@ class ExploreServer(ThreadingHTTPServer):
         return f"{ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report an error of a request in one line; a browser that leaves is none."""
+        """Report an error of a request in one line; a lost connection is not reported."""
         error = sys.exception()
         if not isinstance(error, ConnectionError | TimeoutError):
             message = printable(f"{type(error).__name__}: {error}")
@@ -157,10 +157,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send_json(200, found)
 
     def name_of_request(self) -> str | None:
-        """Name of the requested file or answer; None if the request was rejected, and is answered.
+        """Name of the requested file or answer, the path after the token, such as `api/run`.
 
-        It must name this server, come from its own page or from the address bar, and begin with
-        the token.
+        The request must name this server as host, come from its own page or from the address bar,
+        and its path must begin with the token. Otherwise it is answered with an error; then None.
         """
         if self.headers.get("Host", "") not in self.server.hosts:
             self.refuse(403, "unknown host")
@@ -180,10 +180,10 @@ class Handler(BaseHTTPRequestHandler):
         return rest[0]
 
     def json_of_request(self) -> dict[str, Any] | None:
-        """The JSON object in the body; None if the request was rejected, and is answered.
+        """The JSON object in the body; None if it is invalid and an error was sent as answer.
 
-        The content type must be that of JSON, which a page of another origin cannot send without
-        being asked for permission first.
+        The body has at most LARGEST_BODY bytes. Its content type must be that of JSON: browsers do
+        not let a page of another origin send it without permission.
         """
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
@@ -219,13 +219,16 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def send_json(self, status: int, document: Any) -> None:
-        """Send a JSON document with an HTTP status."""
+        """Send a JSON document with an HTTP status; NaN and infinities become null."""
         content = json.dumps(json_value(document), allow_nan=False).encode()
         self.send_head(status, "application/json", {"Content-Length": str(len(content))})
         self.wfile.write(content)
 
     def send_parts(self, parts: Generator[Any]) -> None:
-        """Send each part of a long answer as a line of JSON as soon as it is there."""
+        """Send each part of a long answer as a line of JSON as soon as it is computed.
+
+        If the request is overtaken, the last line is `{"overtaken": true}`.
+        """
         self.send_head(200, "application/x-ndjson", {"Transfer-Encoding": "chunked"})
         try:
             with contextlib.closing(parts):
@@ -241,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def refuse(self, status: int, reason: str) -> None:
-        """Answer that a request is rejected, in one line."""
+        """Send an HTTP error `status` with the `reason` as JSON; then close the connection."""
         self.close_connection = True
         self.send_json(status, {"refused": reason})
 

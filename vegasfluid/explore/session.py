@@ -41,14 +41,14 @@ Gone = Callable[[], bool]
 
 
 class Session:
-    """What a server of the page can do.
+    """Answers to the requests of the page, by name in `answers`.
 
-    Of each kind, quick runs, accurate ones, planes and jobs such as a recommendation, one is
-    computed at a time, so that a move never waits for another kind.
+    There are four kinds: quick runs, accurate runs, planes, and jobs such as a recommendation. Each
+    kind computes one request at a time, so that a moved slider never waits for another kind.
 
     Args:
         model: the model that the page shows first.
-        name: its file or name.
+        name: file or name of this model, which the page shows.
     """
 
     def __init__(self, model: Model, name: str) -> None:
@@ -70,7 +70,12 @@ class Session:
         }
 
     def start(self, request: Request, gone: Gone) -> Answer:
-        """What the page needs first: version, form, and the model with its numbers."""
+        """What the page needs first; neither argument is used.
+
+        Returns:
+            `version` of the package, `name` of the model, `schema` of the form (see `form_schema`),
+            export `formats`, `notes`, and what `opened` returns for the model.
+        """
         return {
             "version": package_version(),
             "name": self.name,
@@ -81,7 +86,11 @@ class Session:
         }
 
     def read(self, request: Request, gone: Gone) -> Answer:
-        """Read a model from `text`, the name of a built-in `model`, or a `document`."""
+        """Read a model from a request's `model` (a built-in name), else `text`, else `document`.
+
+        Returns:
+            `notes`, and what `opened` returns for the model; or the `errors`.
+        """
         try:
             if "model" in request:
                 model = modelfile.read_model(bundled_name(request["model"]))
@@ -94,10 +103,15 @@ class Session:
             return {"errors": errors_of(error)}
 
     def run(self, request: Request, gone: Gone) -> Answer:
-        """Simulate `document` with the numbers `set` (by name) once; see `fluid_run`.
+        """Simulate a request's `document` with the numbers `set` (by name) once.
 
-        The answer also has `document` and `text` with these numbers. `tuned` names the class of the
-        ratio, and `accurate` asks for 1 % accuracy.
+        Its `tuned` names the class in the numerator of the ratio, `accurate` asks for 1 % accuracy.
+
+        Returns:
+            What `fluid_run` returns, with `document` and `text` of the model; or the `errors`.
+
+        Raises:
+            Overtaken: if a newer run of the tab is requested before this one begins.
         """
         ticket = self._moves.take(tab_of(request), gone)
         try:
@@ -110,9 +124,15 @@ class Session:
         return found | written(model)
 
     def plane(self, request: Request, gone: Gone) -> Iterator[Answer]:
-        """Simulate `document` over the spans `x` and `y`; see `planes.plane`.
+        """Simulate a request's `document` over the spans `x` and `y` of two numbers.
 
-        The last part is `{"done": true}`.
+        Its `tuned` names the class in the numerator of the ratio.
+
+        Yields:
+            What `planes.plane` yields, then `{"done": true}`; or the `errors` as the last part.
+
+        Raises:
+            Overtaken: if a newer plane of the tab is requested, or its page is gone.
         """
         ticket = self._planes.take(tab_of(request), gone)
         try:
@@ -125,7 +145,7 @@ class Session:
             yield {"errors": errors_of(error)}
 
     def packets(self, request: Request, gone: Gone) -> Iterator[Answer]:
-        """Simulate `document` with packets; see `packet_runs`."""
+        """Simulate a request's `document` with packets; yields as `packet_runs`, or `errors`."""
 
         def parts(model: Model, ticket: Ticket) -> Iterator[Answer]:
             """The parts, computed by the worker of jobs."""
@@ -134,7 +154,10 @@ class Session:
         return self.long_job(request, gone, parts)
 
     def recommend(self, request: Request, gone: Gone) -> Iterator[Answer]:
-        """Recommend alpha and beta of `tuned` in `document`; see `Recommendations.recommend`."""
+        """Recommend alpha and beta of class `tuned` in a request's `document`.
+
+        Yields what `Recommendations.recommend` does, or `errors`.
+        """
 
         def parts(model: Model, ticket: Ticket) -> Iterator[Answer]:
             """The parts of the recommendation."""
@@ -143,13 +166,25 @@ class Session:
         return self.long_job(request, gone, parts)
 
     def why(self, request: Request, gone: Gone) -> Iterator[Answer]:
-        """Explain the last recommendation, whose network is `document`."""
+        """Explain the last recommendation, whose network must be that of a request's `document`.
+
+        Yields what `Recommendations.why` does, or `errors`.
+        """
         return self.long_job(request, gone, self._recommendations.why)
 
     def long_job(
         self, request: Request, gone: Gone, parts: Callable[[Model, Ticket], Iterator[Answer]]
     ) -> Iterator[Answer]:
-        """Parts of a long answer about `document`; the last has the `errors` if there are any."""
+        """Parts of a long answer about a request's `document`; the last may have `errors`.
+
+        Args:
+            request: the request of a page.
+            gone: returns whether the page is gone.
+            parts: returns the parts for the model in `document`.
+
+        Raises:
+            Overtaken: if a newer job of the tab is requested, or its page is gone.
+        """
         ticket = self._jobs.take(tab_of(request), gone)
         try:
             yield from parts(model_of(request.get("document")), ticket)
@@ -176,7 +211,14 @@ class Session:
         return {"files": dict(found.files), "notes": list(found.notes)}
 
     def stability(self, request: Request, gone: Gone) -> Answer:
-        """Equilibrium of `document` and its linear stability; see `stability_in_theory`."""
+        """Equilibrium of a request's `document`, and its linear stability.
+
+        Returns:
+            `stability`, what `stability_in_theory` returns; or the `errors`.
+
+        Raises:
+            Overtaken: if a newer job of the tab is requested before this one begins.
+        """
         ticket = self._jobs.take(tab_of(request), gone)
         try:
             model = model_of(request.get("document"))
@@ -199,13 +241,21 @@ def exported(model: Model, system: str) -> Exported:
 
 
 def one_at_a_time(parts: Iterator[Answer], worker: Worker, ticket: Ticket) -> Iterator[Answer]:
-    """The parts of a long computation, each computed by the worker, until it is overtaken."""
+    """Yield the parts of a long computation, each computed by the worker.
+
+    Raises:
+        Overtaken: before the next part, if a newer request has come or the page is gone.
+    """
     while (part := worker.compute(ticket, lambda: next(parts, None))) is not None:
         yield part
 
 
 def opened(model: Model) -> Answer:
-    """A model as the page opens it: `document`, `text`, `numbers` and ranges of alpha."""
+    """A model as the page opens it: `document` and `text` (see `written`), and `numbers`.
+
+    The numbers are those of `numbers_to_tune`; alpha and beta of Vegas have as `low` and `high` the
+    range of `alpha_ranges`.
+    """
     numbers = numbers_to_tune(model.network)
     ends = alpha_ranges(model.network)
     for number in numbers:
@@ -216,16 +266,18 @@ def opened(model: Model) -> Answer:
 
 
 def written(model: Model) -> Answer:
-    """A model as JSON (`document`) and as the text of a model file."""
+    """A model as JSON (`document`) and as the text of a model file (`text`), in its units."""
     text = modelfile.dumps(model)
     return {"document": document_of_text(text), "text": text}
 
 
 def changed(model: Model, numbers: object) -> Model:
-    """A model with other numbers by name, validated together; None: none.
+    """A model with other numbers, validated together.
+
+    `numbers` has values by parameter name, in the unit that ends the name; None changes nothing.
 
     Raises:
-        InvalidInput: for an unknown name, or values out of range.
+        InvalidInput: for something else, an unknown name, or values out of range.
     """
     if numbers is None:
         return model
@@ -244,7 +296,7 @@ def class_of(request: Request, model: Model) -> str | None:
 
 
 def tab_of(request: Request) -> str:
-    """Name that a tab of the browser gives itself, at most 40 characters."""
+    """Name that a tab of the browser gives itself, cut to 40 characters; empty without one."""
     return str(request.get("tab", ""))[:40]
 
 

@@ -15,21 +15,21 @@ __all__ = ["page_with_runs"]
 IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 ORIGIN = "<!-- Written by vegasfluid explore --out. -->\n"
-"""By this mark the command knows a file that it may replace."""
+"""Mark in the page by which the command recognises a file that it may replace."""
 POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
     "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
 )
-"""The browser loads nothing else."""
+"""HTML by which the browser loads only scripts, styles and images inside the page."""
 SAVED = {"api": "recorded"}
-"""Scripts that answer from saved runs, by those that ask a server."""
+"""Names of scripts that read saved runs, by the names of the scripts with a server they replace."""
 
 
 def page_with_runs(recording: Mapping[str, Any]) -> str:
     """The page with saved runs, as HTML that needs no other file and no server.
 
     Args:
-        recording: what `recording.recording` returns.
+        recording: what `recording.recording` returns, without NaN and infinities.
     """
     # Browsers would take "</script>" in a title as the end of the data.
     data = json.dumps(recording, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -53,13 +53,14 @@ def page_with_runs(recording: Mapping[str, Any]) -> str:
 
 
 def text_of(name: str) -> str:
-    """Content of a file of the page."""
+    """Text of the file `name` of the page, such as `index.html`."""
     return (PAGE / name).read_text(encoding="utf-8")
 
 
 def one_script(name: str) -> str:
-    """A module of the page and those that it imports, as one script: files opened from a disk
-    cannot import modules.
+    """A module of the page (name without `.js`) and those that it imports, as one script.
+
+    Files that are opened from a disk cannot import modules.
     """
     done: dict[str, str] = {}
 

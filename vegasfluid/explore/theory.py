@@ -18,8 +18,8 @@ def stability_in_theory(network: Network, tuned: str | None) -> dict[str, Any]:
         tuned: class in the numerator of the ratio; None: the only Vegas class, else the first.
 
     Returns:
-        `ratio` of goodputs at equilibrium (null with one class), `queue_packets` by link, `stable`
-        and a `text` in words with rightmost root and margins.
+        `ratio` of goodputs at equilibrium (None with one class), `queue_packets` by link, whether
+        the equilibrium is `stable`, and `text`, a sentence with rightmost root and margins.
 
     Raises:
         InvalidInput: for a network without an equilibrium, or without an isolated one.

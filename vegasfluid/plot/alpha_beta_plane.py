@@ -31,7 +31,7 @@ class Reading(NamedTuple):
         alpha: alpha of the Vegas flows, packets.
         beta: beta of the Vegas flows, packets.
         ratio: goodput of a Vegas flow / goodput of a flow of the other classes.
-        goodput: goodput per flow by class, Mbit/s.
+        goodput: mean goodput of a flow of each class, Mbit/s, by the class's name.
         queueing_delay: queueing delay at the first link, s.
         utilisation: utilisation of the first link, 0 to 1.
         warnings: reasons why the fluid model may not be valid for this run.
@@ -85,8 +85,8 @@ class Plane:
     def run(self, alpha: float, beta: float) -> Recording:
         """Simulate the network by the fluid model with this alpha and beta, packets.
 
-        The run lasts `model.duration`. A `Recording` of plain arrays is returned, which is fast to
-        make.
+        The run lasts `model.duration`, has 401 samples, and is made once, with the default step.
+        The result is a `Recording` of plain arrays, which is fast to make.
         """
         network = self.network(alpha, beta)
         return record_fluid(network, self.model.duration, DEFAULT_SAMPLES, tolerance=None)
@@ -94,8 +94,9 @@ class Plane:
     def reading(self, run: Recording, alpha: float, beta: float) -> Reading:
         """Averages of a fluid run after the warm-up: goodputs, queueing delay, utilisation.
 
-        They are stored with the run's `alpha` and `beta` (packets), the goodput ratio and validity
-        warnings.
+        The delay (s) and the utilisation are those of the first link, goodputs those of a flow of
+        each class (Mbit/s). The result also has the given `alpha` and `beta` (packets), with which
+        the run was made, the goodput ratio, and validity warnings.
         """
         means = run_averages(run, self.model.warmup, self.tuned)
         return Reading(
@@ -140,13 +141,14 @@ def plane_of(
 
     Args:
         network: network with a Vegas class and other classes.
-        packets: lowest alpha and highest beta, packets.
+        packets: lowest and highest value of both alpha and beta, packets, above 0.
         until: simulated time of each run, s.
         warmup: initial time excluded from averages, s.
-        tuned: name of the Vegas class; None: the only one.
+        tuned: name of the Vegas class; None: the only one, or the first class if it is one of
+            several Vegas classes.
 
     Raises:
-        InvalidInput: if the range is invalid, or no single Vegas class can be chosen.
+        InvalidInput: if the range is invalid, there is only one class, or the class is not Vegas.
     """
     lowest, highest = map(float, packets)
     if not 0 < lowest < highest:

@@ -29,11 +29,13 @@ def before_and_after(
     Args:
         before: trajectory of the network as it was given.
         after: trajectory of the recommended network, by the same engine.
-        recommendations: result of `recommend`; of several classes, its `parts`.
+        recommendations: result of `recommend`; for several classes, the values of its `parts`.
+            None at all: only goodputs are plotted.
 
     Returns:
-        The figure: goodputs in Mbit/s per flow over time in s, and for each class what `card`
-        draws: the ratio that the packet simulator measured, and other averages.
+        The figure: goodputs in Mbit/s per flow (packets/s for old files) over time in s, and for
+        each class what `card` draws: the ratio that the packet simulator measured, and other
+        averages.
     """
     count = len(recommendations)
     figure = Figure(figsize=(WIDTH, SERIES + CARD * count), layout="constrained")

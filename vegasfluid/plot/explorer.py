@@ -30,7 +30,8 @@ POINTS = 22
 STEP = 0.5
 """Step of the sliders, packets; for dialects with whole thresholds it is 1."""
 BASIS, LARGEST = 70, 120
-"""Pixels per inch of the plots: below the first they are stacked; the second is the maximum."""
+"""Widths of the plots on a page, pixels per inch: below the first one plot is above the other; the
+second is the largest width."""
 CAPTION = "font-size: 0.85em; line-height: 1.35; color: var(--jp-ui-font-color2, inherit)"
 """CSS of small text."""
 HINT = "Packets. Beta is never below alpha: dragging one slider past the other moves both."
@@ -44,7 +45,7 @@ class Explorer:
 
     Args:
         plane: network, and range of the sliders.
-        swept: sweep of the ratio over the whole plane.
+        swept: sweep of the ratio over the whole plane, from `Plane.swept`.
     """
 
     def __init__(self, plane: Plane, swept: xr.Dataset) -> None:
@@ -176,8 +177,9 @@ def explore(
     Args:
         network: network with a Vegas class and other classes.
         until: simulated time of each run, s.
-        packets: lowest alpha and highest beta, packets.
-        tuned: name of the Vegas class; None: the only one.
+        packets: lowest and highest value of both alpha and beta, packets, above 0.
+        tuned: name of the Vegas class; None: the only one, or the first class if it is one of
+            several Vegas classes.
         warmup: initial time excluded from averages, s; None: a quarter of the run.
         points: number of values of alpha, and of beta, on the map; about points**2 / 2 runs.
 
@@ -187,7 +189,8 @@ def explore(
         `map`. `picture()` makes a static figure, also for other values.
 
     Raises:
-        InvalidInput: if times or range are invalid, or no single Vegas class can be chosen.
+        InvalidInput: if times or range are invalid, there is only one class, or the class is not
+            Vegas.
         VegasfluidError: if ipywidgets is not installed.
     """
     widgets_of_jupyter()
@@ -230,9 +233,10 @@ def slider(plane: Plane, name: str, value: float) -> Any:
 
 
 def image(size: tuple[float, float], picture: LivePicture) -> Any:
-    """A widget with the picture as PNG, which shrinks and grows with the page, within limits.
+    """A widget with the picture as PNG, which shrinks and grows with the page.
 
-    `size` is the figure's width and height in inches, from which the limits in pixels follow.
+    `size` is the figure's width and height in inches. The widget is at most 120 pixels wide per
+    inch of the width.
     """
     style = {"flex": f"{size[0]} 1 {BASIS * size[0]:.0f}px", "min_width": "0"}
     style["max_width"] = f"{LARGEST * size[0]:.0f}px"

@@ -31,7 +31,7 @@ DOTS = 120
 COMPRESSION = 1
 """Compression level of PNG, 0 to 9; low, because encoding time matters more than size here."""
 MARGIN = 1.08
-"""Upper end of an axis / highest value on it; chosen."""
+"""Upper end of an axis over the highest value on it; chosen."""
 
 
 class LivePicture:
@@ -60,7 +60,7 @@ class LivePicture:
         self._still = self._canvas.copy_from_bbox(self._canvas.figure.bbox)
 
     def png(self) -> bytes:
-        """The figure as PNG bytes, with the moving artists as they are now on the kept pixels."""
+        """The figure as PNG bytes: the moving artists in their present state on the kept pixels."""
         self._canvas.restore_region(self._still)
         for artist in self._moving:
             artist.axes.draw_artist(artist)
@@ -113,7 +113,8 @@ class RunPanels:
     def show(self, run: Recording) -> bool:
         """Plot the windows and queues (packets) of a run in place of those of the previous run.
 
-        Returns whether a vertical axis had to be extended, after which the figure must be redrawn.
+        Windows are means over the flows of a class. Returns whether a vertical axis had to be
+        extended, after which the figure must be redrawn.
         """
         values = {"cwnd": class_means(run.network.counts, run.flows["cwnd"]), **run.links}
         extended = False
@@ -152,7 +153,7 @@ def lines(
         run: a run with the sample times.
         names: names for the legend, one for each line.
         colours: one for each line.
-        wanted: whether to draw each line, dashed; None: draw all, solid.
+        wanted: for each name, whether its line is drawn, dashed; None: all are drawn, solid.
 
     Returns:
         The lines; None in place of those that are not wanted.

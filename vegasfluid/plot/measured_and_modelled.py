@@ -21,7 +21,7 @@ SIZE = (9.0, 8.0)
 LABELS = ("window, packets", "RTT, ms", "goodput, Mbit/s")
 """Labels of the axes."""
 INTERVALS = 60
-"""Number of intervals over which goodputs are averaged."""
+"""Number of equal intervals of each curve's time over which goodputs are averaged."""
 
 
 @styled
@@ -32,8 +32,9 @@ def measured_and_modelled(
 
     Args:
         found: estimates from the measurement.
-        measurement: the measurement.
-        run: trajectory of the model, from `vegasfluid.observe.repeat`; it has the packet size.
+        measurement: the measurement from which they are.
+        run: trajectory of the model of `found`, from `vegasfluid.observe.repeat`, with the packet
+            size as attribute `packet_bytes`.
 
     Returns:
         The figure: windows in packets, RTTs in ms, goodputs in Mbit/s, each the mean of a
@@ -68,7 +69,14 @@ def measured_and_modelled(
 
 
 def _draw(panels: list[Axes], series: tuple[np.ndarray, ...], style: dict[str, Any]) -> None:
-    """Draw the means over flows of windows, RTTs (s) and the rates of what was delivered (Mbit)."""
+    """Draw means over flows of windows, RTTs (ms) and goodputs (Mbit/s) on three axes.
+
+    Args:
+        panels: axes for windows, RTTs and goodputs.
+        series: times (s) (time,), and windows (packets), RTTs (s) and data delivered since the
+            start (Mbit) (flow, time); NaN where a flow is not there.
+        style: arguments of matplotlib for the lines.
+    """
     time, window, rtt, delivered = series
     style = {**style, "linewidth": 1}
     panels[0].plot(time, _mean(window), **style)
@@ -78,7 +86,7 @@ def _draw(panels: list[Axes], series: tuple[np.ndarray, ...], style: dict[str, A
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    """Mean over flows, without those that are not there; NaN where none is; (time,)."""
+    """Mean of `values` (flow, time) over flows that are not NaN; NaN where all are; (time,)."""
     there = np.isfinite(values)
     total = np.where(there, values, 0.0).sum(axis=0)
     return np.where(there.any(axis=0), total / np.maximum(there.sum(axis=0), 1), np.nan)

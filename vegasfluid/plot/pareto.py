@@ -24,8 +24,9 @@ MILLISECONDS = 1e3
 def front(pareto_front: Front, ax: Axes | None = None) -> Axes:
     """Plot a Pareto front, as computed by the fluid model and as measured by packet simulation.
 
-    The horizontal axis is the queueing delay, ms; the vertical one is the objective. Each point is
-    labelled with the value of the first tuned parameter.
+    The horizontal axis is the queueing delay, ms; the vertical one is the objective. A dotted line
+    marks the target of a ratio. Means of packet runs have bars of one standard deviation of a run,
+    and are labelled with the value of the first tuned parameter.
 
     Args:
         pareto_front: front with at least one point, from `pareto_front`.

@@ -36,10 +36,10 @@ def phase_plane(
 
     Args:
         runs: one trajectory or more. The legend names each by its attribute `label`, or its engine.
-        x: quantity on the horizontal axis: `cwnd:CLASS`, `rtt:CLASS`, or `queue` or `avg_queue` of
-            the first link or, as `queue:LINK`, of another. None: the window of the first class, or
-            the queue if there is only one class.
-        y: quantity on the vertical axis; None: the window of the last class.
+        x: quantity on the horizontal axis: `cwnd:CLASS` or `rtt:CLASS`, means over a class's flows;
+            `queue` or `avg_queue` of the first link; `queue:LINK` or `avg_queue:LINK` of another.
+            None: the window of the first class, or the first queue if there is only one class.
+        y: quantity on the vertical axis, named alike; None: the window of the last class.
         equilibrium: equilibrium to mark by a star; it has no `avg_queue`. None: no star.
         ax: axes to draw on; None: a new figure.
 
@@ -47,7 +47,8 @@ def phase_plane(
         The axes, labelled with the units: packets, or s for `rtt`.
 
     Raises:
-        InvalidInput: if there are no runs, or an unknown quantity.
+        InvalidInput: if there are no runs, for an unknown quantity, or for `avg_queue` with an
+            equilibrium.
     """
     if not runs:
         raise InvalidInput("phase_plane", "runs", "one trajectory or more", Words("none"))
@@ -83,7 +84,8 @@ def parts(name: str) -> tuple[str, str]:
 def quantity(run: xr.Dataset, name: str) -> np.ndarray:
     """Values of a run's quantity, such as `cwnd:vegas`, over time, in the unit of the run; (time,).
 
-    Windows and queues are in packets, round-trip times in s. Without a link: the first one.
+    Windows and queues are in packets, round-trip times in s; windows and times are means over a
+    class's flows. `queue` and `avg_queue` without a link are those of the first link.
 
     Raises:
         InvalidInput: if the run does not have this quantity.
@@ -109,6 +111,9 @@ def axis_label(run: xr.Dataset, name: str) -> str:
 
 def equilibrium_value(equilibrium: Equilibrium, name: str) -> float:
     """Value of a quantity at an equilibrium: `queue` or `cwnd:CLASS`, packets, or `rtt:CLASS`, s.
+
+    Values of a class are means over its flows. `queue` is that of the first link, `queue:LINK` that
+    of another.
 
     Raises:
         InvalidInput: for `avg_queue`, which an equilibrium does not have.

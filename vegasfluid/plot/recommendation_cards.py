@@ -24,7 +24,7 @@ ROWS = (
     ("queueing delay", "queueing_delay_s", 1e3, "{:.1f} ms"),
     ("loss ratio", "drop_share", 100.0, "{:.2g} %"),
 )
-"""Rows of the table: label, key of the averages, factor, and number format."""
+"""Rows of the table: label, key of the averages, factor to the shown unit, and number format."""
 TABLE = Bbox.from_bounds(-0.18, 0.0, 1.18, 0.54)
 """Position of the table, in fractions of the axes: left, bottom, width, height."""
 VERTICAL_RANGE = (-2.6, 1.5)
@@ -37,9 +37,9 @@ BOTTOM = (-0.5 - VERTICAL_RANGE[0]) / (VERTICAL_RANGE[1] - VERTICAL_RANGE[0])
 def card(recommendation: Recommendation, ax: Axes | None = None) -> Axes:
     """Plot a recommendation: the measured ratio before and after, with 95 % intervals, and a table.
 
-    A ratio is the goodput of a tuned flow divided by that of another flow. The table has other
-    averages of the packet simulations: Jain's index, utilisation (%), mean queue (packets),
-    queueing delay (ms) and loss (%).
+    A ratio is the goodput of a tuned flow divided by that of another flow; the axis is logarithmic,
+    and a dotted line marks the goal. The table has other averages of the packet simulations: Jain's
+    index, utilisation (%), mean queue (packets), queueing delay (ms) and loss (%).
 
     Args:
         recommendation: result of `recommend`; of a result for several classes, one of its `parts`.

@@ -21,7 +21,8 @@ INTERVALS = 60
 def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
     """Draw the mean window of each class of a run, packets, with this line style on the axes.
 
-    For the density model also its standard deviation, as a band. `suffix` ends names in the legend.
+    For the density model also a band of one standard deviation around it. `suffix` ends names in
+    the legend.
     """
     colours = class_colours(run)
     for i, flow_class in enumerate(run["flow_class"].values):
@@ -35,7 +36,7 @@ def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the queue of each link of a run, packets, and the average queue of links with RED.
+    """Draw the queue of each link of a run, packets, and its moving average where RED computes it.
 
     `line` is the line style; `suffix` ends names in the legend.
     """
@@ -50,7 +51,7 @@ def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def draw_rtt(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the round-trip time of each class of a run, ms, with this line style on the axes.
+    """Draw the mean round-trip time of each class's flows, ms, with this line style on the axes.
 
     `suffix` ends names in the legend.
     """
@@ -61,9 +62,10 @@ def draw_rtt(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def draw_distribution(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the distribution of each class's round-trip times (ms) after a run's warm-up.
+    """Draw the cumulative distribution of each class's round-trip times (ms) after the warm-up.
 
-    `line` is the line style; `suffix` ends names in the legend.
+    Each sample time counts once, with the mean over the class's flows; NaN is left out. `line` is
+    the line style; `suffix` ends names in the legend.
     """
     later = run["time"].values > float(run.attrs.get("warmup", 0))
     colours = class_colours(run)
@@ -76,8 +78,8 @@ def draw_distribution(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> No
 def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
     """Draw the fraction of arriving packets that each link drops or marks, over a run's time.
 
-    It is averaged over about 60 intervals. `line` is the line style; `suffix` ends names in the
-    legend.
+    It is averaged over about 60 intervals; 0 in an interval without arrivals. `line` is the line
+    style; `suffix` ends names in the legend.
     """
     step = max(1, (run.sizes["time"] - 1) // INTERVALS)
     samples = run.isel(time=slice(None, None, step))
@@ -111,10 +113,10 @@ def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str, *, in_mega
 
 
 def without_short_intervals(run: xr.Dataset) -> xr.Dataset:
-    """The run without samples less than half a usual interval after another.
+    """The run without samples too soon after the one before: less than half the median interval.
 
-    The end of the warm-up is a sample, too, also between two others: a rate over the short interval
-    before or after it would be that of a few packets.
+    The end of the warm-up is an additional sample, which can be close to another one. The rate over
+    such a short interval would be that of a few packets.
     """
     times = run["time"].values
     shortest, kept = np.median(np.diff(times)) / 2, [0]
@@ -125,7 +127,10 @@ def without_short_intervals(run: xr.Dataset) -> xr.Dataset:
 
 
 def class_colours(run: xr.Dataset) -> list[str]:
-    """Colour of each flow class of a run by its congestion control; by order in older files."""
+    """Colour of each flow class of a run, `#RRGGBB`, by its congestion control.
+
+    In older files, which do not have the control, by the name and order of the classes.
+    """
     names = run["control"] if "control" in run.coords else run["flow_class"]
     return control_colours([str(name) for name in names.values])
 

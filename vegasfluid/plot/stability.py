@@ -79,11 +79,13 @@ def reno_chart(points: Mapping[str, RenoPoint] | None = None, ax: Axes | None = 
 
     Args:
         points: coordinates of networks, by the name for the legend; None: no networks. There is
-            one stability boundary for each averaging constant among them.
+            one stability boundary for each averaging constant (and p W^2, if packets are dropped)
+            among them; without networks, that of RED without averaging and drops.
         ax: axes to draw on; None: a new figure.
 
     Returns:
-        The axes: window in packets, gain N p' / p without unit.
+        The axes: window in packets; gain N p' / p (flows times slope of the drop probability over
+        the queue, divided by this probability) without unit.
     """
     axes = new_axes(ax, PANEL)
     draw_reno(axes, points or {})
@@ -99,7 +101,8 @@ def vegas_chart(points: Mapping[str, VegasPoint] | None = None, ax: Axes | None 
         ax: axes to draw on; None: a new figure.
 
     Returns:
-        The axes; the gain is in packets per RTT per packet of backlog.
+        The axes: base RTT / RTT without unit; gain, by how much less the window grows for each
+        packet of backlog, in packets per RTT per packet.
     """
     axes = new_axes(ax, PANEL)
     draw_vegas(axes, points or {})

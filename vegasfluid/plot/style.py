@@ -45,7 +45,7 @@ CYCLES = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9"),
     "dark": ("#56B4E9", "#E69F00", "#009E73", "#FFFFFF", "#CC79A7", "#D55E00", "#F0E442"),
 }
-"""Line colours by theme, in order of use."""
+"""Line colours (`#RRGGBB`) by theme, in order of use."""
 CONTROLS = ("vegas", "reno", "cubic")
 """Congestion controls in the order of their colours."""
 PAGE_COLOURS = {"light": ("white", "black"), "dark": ("#161616", "#E6E6E6")}
@@ -89,8 +89,8 @@ def colour(number: int) -> str:
 def control_colours(controls: Sequence[str]) -> list[str]:
     """Colours of flow classes by their congestion controls, the same in all plots of a theme.
 
-    Vegas is blue, Reno orange, CUBIC green. A class whose colour another one before it has gets the
-    first that none has, as do other congestion controls.
+    Vegas is blue, Reno orange, CUBIC green. Other congestion controls, and classes whose colour an
+    earlier class has, get the first colour that no earlier class has.
 
     >>> control_colours(["reno", "vegas", "vegas"]) == [colour(1), colour(0), colour(2)]
     True

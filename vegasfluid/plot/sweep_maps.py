@@ -47,11 +47,13 @@ def fairness_map(
 ) -> Axes:
     """Plot a metric of a sweep as a map over two of its dimensions, averaged over seeds.
 
-    Points that are missing or failed stay empty.
+    Points that are missing or failed stay empty. The colours of a ratio are logarithmic, centred on
+    1; those of other metrics are linear.
 
     Args:
         data: results of a sweep, from `open_sweep`; the sweep may be incomplete.
-        over: names of the vertical and the horizontal dimension; empty: the last two.
+        over: names of the vertical and the horizontal dimension; empty: the last two that have
+            several values, numbers before names.
         metric: name of the metric; `ratio` gets a black line where it is 1.
         ax: axes to draw on; None: a new figure.
 
@@ -90,15 +92,16 @@ def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = 
     Args:
         data: results of a sweep, from `open_sweep`; the sweep may be incomplete.
         metric: name of the metric, such as `ratio`.
-        over: names of one or two dimensions along the axes of each panel; empty: the last two that
-            have several values. Up to two other dimensions with several values become the rows and
-            columns of panels.
+        over: names of one or two dimensions along the axes of each panel, the vertical one first;
+            empty: the last two that have several values, numbers before names. Up to two other
+            dimensions with several values become the rows and columns of panels.
 
     Returns:
         The figure; its labels have the units.
 
     Raises:
-        InvalidInput: for an unknown metric or dimension, or too many dimensions or panels.
+        InvalidInput: for an unknown metric or dimension, more than two dimensions for the axes or
+            for the panels, or more than 36 panels.
     """
     values, along, panels = values_and_dims(data, metric, over)
     rows, columns = (values[dim] if dim else None for dim in (*panels, None, None)[:2])
@@ -180,8 +183,9 @@ def values_and_dims(
 def scale_of(metric: str, values: np.ndarray) -> dict[str, Any]:
     """Arguments `cmap` and `norm` of `pcolormesh` for the colours of a map of these values.
 
-    A ratio has a logarithmic scale centred on 1, any other metric a linear one from lowest to
-    highest.
+    A ratio has a logarithmic scale centred on 1, which ends at the farthest value, but between 1.1
+    and 100. Any other metric has a linear one from lowest to highest. NaN, infinite values, and
+    ratios that are not above 0 do not count; without any other value there is no `norm`.
     """
     finite = values[np.isfinite(values) & (values > 0)] if metric == "ratio" else values
     finite = finite[np.isfinite(finite)]
@@ -237,7 +241,7 @@ def positions(dim: xr.DataArray) -> np.ndarray:
 
 
 def is_logarithmic(dim: xr.DataArray) -> bool:
-    """Whether a dimension gets a logarithmic axis: positive values that span a factor of 20."""
+    """Whether a dimension gets a logarithmic axis: values above 0 that span over a factor of 20."""
     values = dim.values
     return dim.dtype.kind == "f" and values.min() > 0 and values.max() > WIDE * values.min()
 
@@ -245,7 +249,8 @@ def is_logarithmic(dim: xr.DataArray) -> bool:
 def edges(dim: xr.DataArray) -> np.ndarray:
     """Edges of a map's cells along a dimension, half-way between its values; (values + 1,).
 
-    They are in the unit of the dimension; half-way in the logarithm on a logarithmic axis.
+    They are in the unit of the dimension, or half-way between 0, 1, ... for names. On a logarithmic
+    axis they are half-way in the logarithm. A single value has edges half a unit away.
     """
     centres = np.log(dim.values) if is_logarithmic(dim) else positions(dim)
     steps = np.diff(centres) if centres.size > 1 else np.ones(1)

@@ -32,7 +32,7 @@ SIZE = (9.0, 11.0)
 PANEL = (7.0, 3.2)
 """Size of a new figure with one panel, inches."""
 CLIPPED = 1.6
-"""Height of an axis, relative to the largest value after the warm-up, if slow start is higher."""
+"""Upper end of an axis over the largest value after the warm-up, if values before exceed it."""
 
 DrawRun = Callable[[Axes, xr.Dataset, str, str], None]
 """Function that draws a run on axes, with a line style and a suffix for the legend."""
@@ -79,7 +79,7 @@ def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
 
 @styled
 def new_panels(title: str) -> Sequence[Axes]:
-    """Axes below each other in a new figure with a title, and with a common time axis."""
+    """Five axes below each other in a new figure with a title, and with a common time axis."""
     figure = Figure(figsize=SIZE, layout="constrained")
     figure.suptitle(title)
     return list(figure.subplots(len(PANELS), 1, sharex=True))
@@ -131,16 +131,16 @@ def delays(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 @styled
 def delay_distribution(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Plot the distribution of the round-trip times of each class after the warm-up.
+    """Plot the cumulative distribution of the round-trip times of each class after the warm-up.
 
     Args:
-        runs: at least one trajectory. Its sample times have equal weights; of a class, the mean of
-            its flows at each time is counted.
+        runs: at least one trajectory. All sample times have equal weights; at each, the mean over
+            a class's flows is counted.
         ax: axes to draw on; None: a new figure.
 
     Returns:
-        The axes: for each round-trip time (ms) the share of the time (0 to 1) in which that of the
-        class is no longer.
+        The axes: for each round-trip time (ms) the fraction of the sample times (0 to 1) at which
+        the class's mean is at most this long.
 
     Raises:
         InvalidInput: if there are no runs.
@@ -265,9 +265,10 @@ def axes_with(draw: DrawRun, runs: Sequence[xr.Dataset], ax: Axes | None) -> Axe
 
 
 def clip_warmup(axes: Axes, warmup: float) -> None:
-    """End the vertical axis near the largest value after the warm-up (s), if slow start is higher.
+    """End the vertical axis at 1.6 times the largest value after the warm-up, if a peak is higher.
 
-    Otherwise all that is measured would be a flat line below one peak.
+    Otherwise a peak in slow start would make all later values look flat. `warmup` is in s. Nothing
+    changes if no value after the warm-up is above 0.
     """
     curves = [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in axes.lines]
     for steps in axes.patches:

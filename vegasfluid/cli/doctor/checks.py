@@ -47,7 +47,8 @@ def run_engines() -> dict[str, Outcome]:
     """Short runs of the fluid model and the packet simulator, at the same time.
 
     Returns:
-        Means and wall time (s), or the failure, by `fluid` and `packets`.
+        `Outcome` of each run by `fluid` and `packets`: its means, or the failure, and its wall
+        time (s).
     """
     with ThreadPoolExecutor(2) as both:
         started = {name: both.submit(run_in_process, name) for name in ("fluid", "packets")}
@@ -60,9 +61,9 @@ def checks(
     """Results of all checks, in the order in which they depend on each other.
 
     Args:
-        packages: required libraries, with installed and needed version.
-        caches: caches of compiled code.
-        outcomes: short run of each engine.
+        packages: JSON entries of the required libraries, from `environment.packages`.
+        caches: JSON entries of the caches of compiled code, from `environment.caches`.
+        outcomes: short run of each engine, from `run_engines`.
     """
     found = [
         library_check(packages),
@@ -77,16 +78,19 @@ def checks(
 
 
 def library_check(packages: list[dict[str, Any]]) -> Check:
-    """Check that all required libraries are installed and recent enough."""
+    """Check that all required libraries are installed and recent enough.
+
+    `packages` are their JSON entries; if there are none, the check passes.
+    """
     lacking = missing(packages)
     finding = f"{len(packages)} found" if packages else "not checked: not installed as a package"
     return Check("libraries", not lacking, "; ".join(lacking) or finding, REINSTALL)
 
 
 def cache_check(caches: list[dict[str, Any]]) -> Check:
-    """Check that compiled code can be kept where only the user writes; else it is compiled again.
+    """Check that the folders for compiled code can be written, and by the user alone.
 
-    `caches` are the JSON entries of the folders.
+    Otherwise each command compiles again. `caches` are the JSON entries of the folders.
     """
     failures = [cache["why_not"] for cache in caches if not cache["writable"]]
     finding = "; ".join(dict.fromkeys(failures)) or "writable only by you"
@@ -94,9 +98,10 @@ def cache_check(caches: list[dict[str, Any]]) -> Check:
 
 
 def engine_check(name: str, outcome: Outcome) -> Check:
-    """Check that an engine's mean queue (packets) and utilisation are what theory predicts.
+    """Check that the short run of an engine succeeded, and agrees with theory.
 
-    For a short run of Vegas flows on one link; `name` is the label of the check.
+    Its mean queue must be 5 to 25 packets, and the utilisation at least 99 %. `name` is the label
+    of the check.
     """
     if outcome.failed:
         return Check(name, False, outcome.failed, f"{REINSTALL}; if that does not help, {REPORT}")
@@ -111,7 +116,10 @@ def engine_check(name: str, outcome: Outcome) -> Check:
 
 
 def agreement(outcomes: dict[str, Outcome]) -> Check:
-    """Check that a flow's goodput (packets/s) in the two engines differs by 2 % at most."""
+    """Check that the fluid goodput of a flow differs from that of the packet run by at most 2 %.
+
+    If one engine failed, so does this check. `outcomes` has `fluid` and `packets`.
+    """
     name, key = "engines agree", "goodput_packets_per_s"
     if any(outcome.failed for outcome in outcomes.values()):
         return Check(name, False, "one engine failed", "see above")

@@ -51,7 +51,10 @@ def machine() -> dict[str, Any]:
 
 
 def packages() -> list[dict[str, Any]]:
-    """Required libraries: `name`, installed `version`, `needed` version, and whether it is `ok`."""
+    """Required libraries: `name`, installed `version`, `needed` version, and whether it is `ok`.
+
+    Those of extras are left out. Empty if vegasfluid runs from a source tree, not installed.
+    """
     try:
         needed = [Requirement(line) for line in requires("vegasfluid") or []]
     except PackageNotFoundError:  # run from a source tree that is not installed
@@ -64,7 +67,10 @@ def packages() -> list[dict[str, Any]]:
 
 
 def package(needed: Requirement) -> dict[str, Any]:
-    """JSON entry of a required library: `name`, installed `version`, `needed`, and whether `ok`."""
+    """JSON entry of a required library: `name`, installed `version`, `needed`, and whether `ok`.
+
+    `version` is None if it is not installed; `needed` is a text such as `>=2.0`.
+    """
     try:
         installed = version(needed.name)
     except PackageNotFoundError:
@@ -75,7 +81,7 @@ def package(needed: Requirement) -> dict[str, Any]:
 
 
 def missing(entries: list[dict[str, Any]]) -> list[str]:
-    """One sentence for each library in `entries` that is missing or too old."""
+    """One sentence for each library in `entries` that is missing or has a wrong version."""
     return [
         f"{entry['name']}{entry['needed']} is required, found {entry['version'] or 'none'}"
         for entry in entries
@@ -84,7 +90,12 @@ def missing(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def caches() -> list[dict[str, Any]]:
-    """JSON entries of the caches of compiled code: path, number of files, bytes, usability."""
+    """JSON entries of the caches of compiled code; their folders are created if necessary.
+
+    Returns:
+        For each its `name`, `path`, number of `files`, `bytes` on disk, whether it is `writable`
+        (by the user alone), and `why_not`; None if it is.
+    """
     entries = []
     for name, folder in cache_folders().items():
         why_not = folder_error(folder)
@@ -104,7 +115,7 @@ def caches() -> list[dict[str, Any]]:
 
 
 def nvidia_gpu() -> bool:
-    """Whether the system has an NVIDIA GPU, whether or not JAX uses it."""
+    """Whether the system has an NVIDIA driver, which means a GPU, whether or not JAX uses it."""
     return NVIDIA.is_dir() or shutil.which("nvidia-smi") is not None
 
 

@@ -54,9 +54,9 @@ def run(*, clear: bool, as_json: bool) -> bool:
 
 
 def notes(devices: list[dict[str, str]]) -> list[str]:
-    """Advice that is no failure: a GPU of the machine that JAX does not use.
+    """Advice, empty if there is none: the machine has an NVIDIA GPU that JAX does not use.
 
-    `devices` are those of JAX.
+    `devices` are those of JAX, each with its `platform`, such as `cpu`; empty: no advice.
     """
     if nvidia_gpu() and devices and all(device["platform"] == "cpu" for device in devices):
         return [

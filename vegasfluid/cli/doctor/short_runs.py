@@ -28,7 +28,7 @@ __all__ = ["FLOWS", "QUEUE", "TIMEOUT", "Outcome", "print_result", "run_in_proce
 FLOWS = 5
 """Number of Vegas flows in a short run."""
 ALPHA, BETA = 2, 4
-"""Their thresholds, packets."""
+"""Thresholds alpha and beta of these flows, packets."""
 QUEUE = (FLOWS * (ALPHA - 1), FLOWS * (BETA + 1))
 """Accepted range of the mean queue in a short run, packets."""
 UNTIL, WARMUP = 20.0, 10.0
@@ -40,9 +40,12 @@ MESSAGE_LENGTH = 200
 
 
 class Outcome(NamedTuple):
-    """Result of a short run: its means, or why it failed, and its wall time in s.
+    """Result of a short run: its means, or why it failed, and its wall time.
 
-    `failed` is empty, or `numbers` is.
+    Args:
+        numbers: means of the run, with the unit in the key; empty if it failed.
+        failed: why it failed, in one line; empty if it did not.
+        seconds: wall time of the process, s.
     """
 
     numbers: dict[str, Any]
@@ -58,7 +61,8 @@ def run_in_process(engine: str, limit: float = TIMEOUT) -> Outcome:
         limit: seconds after which it is aborted.
 
     Returns:
-        Means of the run, or why it failed, and the wall time (s).
+        Means of the run, or why it failed (an error, a crash, no result in time), and the wall
+        time (s).
     """
     begin = time.perf_counter()
 
