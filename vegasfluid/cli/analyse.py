@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
-from vegasfluid.analysis.applicable_formulas import ApplicableFormula
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
-from vegasfluid.analysis.literature import PublishedValue
 from vegasfluid.analysis.report import AnalysedEquilibrium, Analysis, NearestAlpha, analyse
 from vegasfluid.analysis.simulation_checks import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.analysed_formulas import show_formulas, show_latex
 from vegasfluid.cli.next_steps import show_tries, show_written
 from vegasfluid.cli.output import COMPILING, console, print_json, progress, table
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
@@ -27,8 +26,6 @@ TRIES = (
     "RED thresholds that drop later (recommend --tune-queue), as losses limit the windows",
 )
 """Suggestions for a ratio that no alpha gives."""
-FORMULA_WIDTH = 36
-"""Largest number of characters of a formula in the table; `--latex` prints all of it."""
 
 
 def run(
@@ -233,17 +230,6 @@ def show(analysis: Analysis) -> None:
         out.print(f"Caveat, theory and packets may differ: {caveat}.")
 
 
-def show_formulas(analysis: Analysis) -> None:
-    """Print tables of the closed forms and published formulas of an analysis, if any."""
-    out = console()
-    if analysis.formulas:
-        out.print()
-        out.print(formula_table(analysis.formulas))
-    if analysis.published:
-        out.print()
-        out.print(published_table(analysis.published))
-
-
 def show_equilibria(analysis: Analysis) -> None:
     """Print tables of the equilibria of an analysis, their number and their stability."""
     out = console()
@@ -373,33 +359,3 @@ def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
     if verdict is None:
         return f"{label}stability unknown: {place.stability_missing}"
     return f"{label}{verdict.text}"
-
-
-def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:
-    """Table of the closed forms: name, value, and formula as text of at most 36 characters."""
-    rows = table("closed form", "value", "formula", texts=("formula",))
-    for form in formulas:
-        text = form.formula.text()
-        shown = text if len(text) <= FORMULA_WIDTH else text[: FORMULA_WIDTH - 4] + " ..."
-        rows.add_row(form.name, f"{form.value:.7g}", shown)
-    return rows
-
-
-def published_table(formulas: tuple[PublishedValue, ...]) -> Any:
-    """Table of published formulas: value, the model's value, unit, and whether it is valid here."""
-    rows = table(
-        "published formula", "source", "value", "model", "unit", "valid", texts=("source",)
-    )
-    for formula in formulas:
-        values = (f"{formula.value:.4g}", f"{formula.model_value:.4g}")
-        valid = "yes" if formula.valid else "no"
-        rows.add_row(formula.name, formula.source, *values, formula.unit, valid)
-    return rows
-
-
-def show_latex(analysis: Analysis) -> None:
-    """Print the closed forms of an analysis as LaTeX, each with its meaning and value."""
-    out = console()
-    for form in analysis.formulas:
-        out.print(f"% {form.name}: {form.formula.description}", soft_wrap=True)
-        out.print(f"\\[ {form.formula.latex()} = {form.value:.10g} \\]", soft_wrap=True)
