@@ -142,7 +142,7 @@ class IntervalTotals(NamedTuple):
         return self.lost / (self.lost + self.admitted + TINY)
 
     def over_path(self, links: Sequence[int]) -> PathMeans:
-        """Utilisation, queue, queueing delay and drop share of a path of links.
+        """Utilisation, queue, queueing delay and loss ratio of a path of links.
 
         Args:
             links: indices of the links on the path.

@@ -92,7 +92,7 @@ def test_a_class_is_inside_where_all_of_it_is():
         (Averages((89.0, 52.0), (1.81, 0.549), (10.0,), (0.0,)), ["goodput"], []),
         (Averages((95.0, 54.0), (1.76, 0.568), (10.0,), (0.0,)), ["ratio"], ["ratio"]),
         (Averages((100.0, 50.0), (2.0, 0.5), (11.1,), (0.0,)), *[["queue of bottleneck"]] * 2),
-        (Averages((100.0, 50.0), (2.0, 0.5), (9.5,), (2e-3,)), *[["drop share of bottleneck"]] * 2),
+        (Averages((100.0, 50.0), (2.0, 0.5), (9.5,), (2e-3,)), *[["loss ratio of bottleneck"]] * 2),
     ],
 )
 def test_a_class_is_outside_where_any_of_it_is(theirs, reno, vegas):

@@ -18,7 +18,7 @@ CROSSCHECKED = (
     r"\d+ runs each, seeds \d+ to \d+, averages from \S+ to \S+ s",
     r"fluid packets interval .* verdict",
     rf".*, (Mbit/s per flow|ratio to others){NUMBERS}(inside|outside|undecided)",
-    rf".*, (queue in packets|drop share){NUMBERS}(inside|outside|undecided)",
+    rf".*, (queue in packets|loss ratio){NUMBERS}(inside|outside|undecided)",
     r"Note: .*",
     r".*: inside\.",
     r".*: (outside|undecided) \(.*",

@@ -1,7 +1,7 @@
 """Several parameters within limits, on outputs that are made up, so that the best is known.
 
 Two groups of one flow each. With the parameters a and u the tuned flow gets a u / (1 + a u) of
-100 packets/s; the queueing delay is a u^2 / 100 s, the drop share 0.01 / u.
+100 packets/s; the queueing delay is a u^2 / 100 s, the loss ratio 0.01 / u.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def test_a_limit_that_nothing_keeps_to(start):
 
 @STARTS
 def test_two_parameters_find_the_smallest_delay(start):
-    """Ratio 1 is a u = 1; the delay u / 100 then falls with u, until the drop share is 0.05."""
+    """Ratio 1 is a u = 1; the delay u / 100 then falls with u, until the loss ratio is 0.05."""
     result = solve_program(
         problem(ShareRatio(1.0), Constraints(drop_share=0.05), 2), np.log([start, 1.0])
     )

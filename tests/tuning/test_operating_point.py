@@ -88,7 +88,7 @@ def test_too_many_packets_are_left_to_the_fluid_model():
 
 
 def test_linux_can_follow_what_is_recommended_on_network_2():
-    """At the fluid's drop share, half as high again, it would count as one that cannot."""
+    """At the fluid's loss ratio, half as high again, it would count as one that cannot."""
     model = modelfile.read_model("weigle_feng_network2")
     law = vf.Vegas(142, 144, dialect="ns2")  # by `recommend`, which reports Linux's alpha, too
     tuned = replace(model, network=model.network.with_law("vegas", law))

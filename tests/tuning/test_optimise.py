@@ -64,7 +64,7 @@ def test_a_constraint_has_priority_over_the_ratio(fair, searched_model):
     assert result.after.law.alpha < fair.after.law.alpha
     assert result.before.packets.ratio < result.after.packets.ratio < fair.after.packets.ratio
     assert not result.reached
-    assert f"drop share at most {bound:.4g} the ratio is {result.after.packets.ratio:.3g}" in (
+    assert f"loss ratio at most {bound:.4g} the ratio is {result.after.packets.ratio:.3g}" in (
         result.reason
     )
 

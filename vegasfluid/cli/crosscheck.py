@@ -18,7 +18,7 @@ __all__ = ["run"]
 INTERVAL = (
     "Interval: the mean of our packet runs, plus or minus the largest of 10%, half the 95% "
     "confidence interval of the difference of the two means (Welch), and 1 packet (queue) or 0.001 "
-    "(drop share). Undecided: inside, but half the confidence interval is more than 30%; take more "
+    "(loss ratio). Undecided: inside, but half the confidence interval is more than 30%; take more "
     "--runs."
 )
 """How an interval is made, in one line."""
@@ -112,7 +112,7 @@ def show(checked: Crosscheck) -> None:
     for index, name in enumerate(network.links):
         compared = checked.link_comparisons(name)
         add(f"{name}, queue in packets", compared["queue"], own.queue[index])
-        add(f"{name}, drop share", compared["drop_share"], own.drop_share[index])
+        add(f"{name}, loss ratio", compared["drop_share"], own.drop_share[index])
     out.print()
     out.print(rows)
     for name, vegas in checked.others.exported.vegas.items():

@@ -6,7 +6,7 @@ runs of the reference. The interval is m plus or minus the largest of
 - the half width of the 95 % confidence interval of the difference of the two means,
   t sqrt(s^2 / n + s'^2 / n'), with Student's t at Welch's degrees of freedom,
 - 10 % of m: a smaller difference changes no decision, and two simulators never agree to the digit,
-- 1 packet of a queue, and 0.001 of a drop share.
+- 1 packet of a queue, and 0.001 of a loss ratio.
 
 A reference inside the interval is no evidence if the interval is wide: where the half width of the
 first kind exceeds 30 % of m, the verdict is "undecided", and more runs are needed. Outside is
@@ -41,7 +41,7 @@ WIDEST = 0.3
 SMALLEST_QUEUE = 1.0
 """Difference of mean queues that is inside every interval, packets (chosen)."""
 SMALLEST_DROP_SHARE = 1e-3
-"""Difference of drop shares that is inside every interval (chosen)."""
+"""Difference of loss ratios that is inside every interval (chosen)."""
 
 
 @dataclass(frozen=True)

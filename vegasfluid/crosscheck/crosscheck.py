@@ -111,7 +111,7 @@ class Crosscheck:
 
         The keys name the quantity, such as `goodput` or `queue of bottleneck`.
         """
-        words = {"drop_share": "drop share"}
+        words = {"drop_share": "loss ratio"}
         found = dict(self.class_comparisons(name))
         for link in self.network.path_of(name):
             for quantity, comparison in self.link_comparisons(link).items():

@@ -88,7 +88,7 @@ def plane(model: Model, x: Span, y: Span, tuned: str | None) -> Iterator[dict[st
     Yields:
         First `x` and `y`, the values along the axes, and `valid`, column and row of each valid
         point, from coarse to fine. Then batches as `points`: for each column, row, ratio (NaN with
-        one class), Jain's index, and on the tuned class's path queueing delay (s), drop share and
+        one class), Jain's index, and on the tuned class's path queueing delay (s), loss ratio and
         utilisation; all None for a run that failed.
 
     Raises:
@@ -142,7 +142,7 @@ def is_valid(sweep: Sweep, index: tuple[int, int]) -> bool:
 def numbers_of(
     results: Results, number: int, links: tuple[str, ...], path: tuple[str, ...]
 ) -> list[float | None]:
-    """Ratio, Jain's index, queueing delay (s), drop share and utilisation of one point.
+    """Ratio, Jain's index, queueing delay (s), loss ratio and utilisation of one point.
 
     All are None for a run that failed.
 

@@ -100,7 +100,7 @@ def class_parameters(
     origin = (
         f"translated from {law.dialect} ({given}) where the round-trip time is "
         f"{point.rtt_over_base:.3g} times the base RTT, with windows of {point.cwnd:.3g} packets "
-        f"and a drop share of {point.drop_prob:.2g}"
+        f"and a loss ratio of {point.drop_prob:.2g}"
         + " (by the fluid model, as a run has too many packets)"
         * point.from_fluid
     )

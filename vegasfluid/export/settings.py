@@ -138,7 +138,7 @@ def unreachable_window(system: System, loss_cut: float, point: OperatingPoint) -
     if largest >= SMALLEST_FRACTION * point.cwnd:
         return None
     return (
-        f"it takes {system.loss_cut:.0%} of the window at a loss: at a drop share of "
+        f"it takes {system.loss_cut:.0%} of the window at a loss: at a loss ratio of "
         f"{point.drop_prob:.2g} its windows stay below {largest:.0f} packets, "
         f"but {point.cwnd:.0f} are needed"
     )

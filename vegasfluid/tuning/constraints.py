@@ -15,7 +15,7 @@ FEASIBILITY_TOLERANCE = 0.02
 """Log of the factor by which a measured mean may violate an upper or lower bound (2 %)."""
 QUANTITIES = {
     "queueing_delay_s": ("queueing delay", 1e3, " ms"),
-    "drop_share": ("drop share", 1.0, ""),
+    "drop_share": ("loss ratio", 1.0, ""),
     "utilisation": ("utilisation", 1.0, ""),
     "gain_margin": ("gain margin", 1.0, ""),
 }

@@ -272,7 +272,7 @@ class Evaluator:
 
         Args:
             cwnd: mean window of a tuned flow, packets.
-            packets: packet runs that give queueing delay and drop share.
+            packets: packet runs that give queueing delay and loss ratio.
 
         Returns:
             Round-trip time over base RTT, the window (packets), and the drop probability of a

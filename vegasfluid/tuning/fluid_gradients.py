@@ -316,7 +316,7 @@ class DifferentiableFluid:
 
         Returns:
             Means after the warm-up as NumPy arrays: goodputs (packets/s; (groups,)), queueing delay
-            (s), drop share, utilisation.
+            (s), loss ratio, utilisation.
 
         Raises:
             SolveFailed: where the fluid model cannot be integrated.

@@ -172,7 +172,7 @@ def influence(
 def differ(one: Measurement, other: Measurement) -> bool:
     """Whether a mean of two measurements with the same seeds differs significantly.
 
-    Compared are Jain's index, utilisation, delay, drop share and ratio. A change is significant if
+    Compared are Jain's index, utilisation, delay, loss ratio and ratio. A change is significant if
     it exceeds 1 % of the mean in `one`, and twice the half width of the 95 % confidence interval of
     the differences seed by seed. A mean that is not finite in some run is skipped.
     """
