@@ -34,6 +34,12 @@ def test_failed_computation(run, small, monkeypatch):
     assert err == "vegasfluid: the state was not finite at t = 3.\n"
 
 
+def test_the_system_s_errors_name_the_file_and_the_reason(run, small):
+    status, out, err = run("notebooks", "--out", f"{small}/folder")
+    assert (status, out) == (2, "")
+    assert err == f"vegasfluid: {small}/folder: Not a directory.\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

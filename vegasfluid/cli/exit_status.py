@@ -55,6 +55,8 @@ def messages_of(error: VegasfluidError | OSError) -> tuple[str, ...]:
     """What is printed of an error: one message, or on a terminal all of a model file's errors."""
     if isinstance(error, VegasfluidError) and on_terminal():
         return error.messages
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return (f"{error.filename}: {error.strerror}.",)
     return (str(error),)
 
 
