@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 
@@ -34,10 +36,14 @@ def test_failed_computation(run, small, monkeypatch):
     assert err == "vegasfluid: the state was not finite at t = 3.\n"
 
 
-def test_the_system_s_errors_name_the_file_and_the_reason(run, small):
-    status, out, err = run("notebooks", "--out", f"{small}/folder")
+def test_the_system_s_errors_name_the_file_and_the_reason(run, small, monkeypatch):
+    def refuse(*arguments, **options):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "private")
+
+    monkeypatch.setattr(modelfile, "read_model", refuse)
+    status, out, err = run("simulate", small)
     assert (status, out) == (2, "")
-    assert err == f"vegasfluid: {small}/folder: Not a directory.\n"
+    assert err == "vegasfluid: private: Permission denied.\n"
 
 
 @pytest.mark.parametrize(
