@@ -122,7 +122,10 @@ class IntervalTotals(NamedTuple):
 
     @property
     def mean_queue(self) -> Array:
-        """Packets waiting at each link, mean over the interval, by Little's law; (link,)."""
+        """Mean number of packets waiting at each link in the interval; (link,).
+
+        By Little's law: the sum of all waiting times over the length of the interval.
+        """
         return self.waited / self.seconds
 
     @property

@@ -103,7 +103,7 @@ def test_an_equilibrium_is_told_with_its_ratio_and_queue(client: Client, documen
             "queue_packets": {"bottleneck": 7.5},
             "stable": False,
             "text": "unstable: rightmost root 2 +3i /s, gain margin 0.5, "
-            "at the stability boundary oscillations of 1 s.",
+            "period at the stability boundary 1 s.",
         }
     }
 

@@ -146,8 +146,8 @@ def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
     assert run_app(["recommend", model, *given, "--runs", "4"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "Goal: largest worst flow (goodput of the worst flow over" in printed
-    assert "Constraint: queueing delay at most 70 ms: it is 6" in printed
-    assert "Constraint: utilisation at least 0.9: it is 1." in printed
+    assert "Constraint: queueing delay at most 70 ms; measured: 6" in printed
+    assert "Constraint: utilisation at least 0.9; measured: 1." in printed
 
 
 @pytest.mark.parametrize(

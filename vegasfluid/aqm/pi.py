@@ -136,7 +136,7 @@ class Pi(QueueControl):
         return self.q_ref
 
     def relaxation_rate(self, capacity: Any) -> Any:
-        """Rate, 1/s, at which the old queue follows the queue: `w`.
+        """Rate, 1/s, at which the old queue follows the queue: the sampling rate `w`.
 
         Args:
             capacity: packets/s; not used.

@@ -108,10 +108,14 @@ def ranges(series: np.ndarray, window: int) -> np.ndarray:
 
 
 def block_means(series: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """Mean rescaled range of the windows of each length in each block; (scale, block).
+    """Rescaled range (R/S) for each window length, averaged over each block; (scale, block).
 
-    `series` has the counts, (bin,); `windows` are the lengths of windows in bins, ascending,
-    (scale,). A block is as long as the longest window; bins after the last block are left out.
+    A block is as long as the longest window, and is divided into windows of each length. Bins after
+    the last block are left out.
+
+    Args:
+        series: counts; (bin,).
+        windows: window lengths in bins, ascending, divisors of the longest; (scale,).
     """
     blocks = series.size // windows[-1]
     whole = series[: blocks * windows[-1]]

@@ -290,8 +290,8 @@ def class_table(analysis: Analysis) -> Any:
 
 
 def queue_table(analysis: Analysis) -> Any:
-    """Table of the links at each equilibrium: queue (packets), delay (ms), drop probability."""
-    rows = table("link", "queue, packets", "delay, ms", "drop probability")
+    """Table of links at each equilibrium: queue (packets), its delay (ms), drop probability."""
+    rows = table("link", "queue, packets", "queueing delay, ms", "drop probability")
     for label, equilibrium in labelled_equilibria(analysis):
         for number, (name, link) in enumerate(equilibrium.network.links.items()):
             queue, prob = equilibrium.values.queue[number], equilibrium.values.drop_prob[number]

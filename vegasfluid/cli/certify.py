@@ -180,7 +180,8 @@ def claims_table(certificate: Certificate) -> Table:
         for label, key in CLASS_ROWS:
             claim = certificate.claims["classes", name, key]
             rows.add_row(label.format(name), claim.low, claim.high)
-    rows.add_row("no other equilibrium, queue", certificate.box.low, certificate.box.high)
+    label = "queue range with no other equilibrium, packets"
+    rows.add_row(label, certificate.box.low, certificate.box.high)
     return rows
 
 

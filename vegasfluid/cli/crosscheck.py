@@ -16,10 +16,10 @@ from vegasfluid.version import package_version
 __all__ = ["run"]
 
 INTERVAL = (
-    "Interval: the mean of our packet runs, plus or minus the largest of 10%, half the 95% "
-    "confidence interval of the difference of the two means (Welch), and 1 packet (queue) or 0.001 "
-    "(loss ratio). Undecided: inside, but half the confidence interval is more than 30%; take more "
-    "--runs."
+    "Interval: the mean of our packet runs, plus or minus the largest of 10% of it, half the "
+    "95% confidence interval of the difference of the two means (Welch), and 1 packet (queue) or "
+    "0.001 (loss ratio). Undecided: inside the interval, but half the confidence interval is more "
+    "than 30% of our mean; increase --runs."
 )
 """How an interval is made, in one line."""
 

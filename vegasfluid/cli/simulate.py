@@ -161,7 +161,7 @@ def show(model: Model, document: dict[str, Any]) -> None:
             f"{flows['retransmit_share']:.2e}",
             f"{flows['timeouts']:.0f}",
         )
-    links = table("link", "utilisation", "queue, packets", "delay, ms", "loss ratio")
+    links = table("link", "utilisation", "queue, packets", "queueing delay, ms", "loss ratio")
     for name, link in document["links"].items():
         links.add_row(
             name,

@@ -206,15 +206,15 @@ class EpochMesh(NamedTuple):
     def leave_slow_start(
         self, masses: PerGroup, windows: PerGroup, law: EpochCongestionControl
     ) -> Masses:
-        """Flows whose slow start ends without a loss, 1/s, by the cell at age 0 that they enter.
+        """Flows that leave slow start without a loss, by the cell at age 0 that they enter.
 
         Args:
-            masses: fraction of the flows of each group, 1/s.
-            windows: their windows, packets.
+            masses: fraction of the flows of each group that leave it per second; (groups,).
+            windows: their windows, packets; (groups,).
             law: congestion control of the class.
 
         Returns:
-            The same flows by cell; (groups, cells).
+            Fraction of the flows of each group that enter each cell per second; (groups, cells).
         """
         fresh = deposit(
             masses[:, None], law.window_before_loss(windows)[:, None], self.loss_windows

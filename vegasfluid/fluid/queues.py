@@ -181,7 +181,7 @@ def ack_clocked(parameters: FluidParameters, structure: FluidStructure) -> np.nd
 
 
 def buffer_in_packets(parameters: FluidParameters) -> PerQueue:
-    """Number of packets that fit into each buffer: of the smallest ones if it counts bytes."""
+    """Packets that fit into each buffer; the smallest packets if the buffer counts bytes."""
     in_bytes = np.array([aqm.counts_bytes for aqm in parameters.aqm])
     smallest = jnp.min(parameters.relative_size)
     return parameters.queues.buffer / jnp.where(in_bytes, smallest, 1.0)

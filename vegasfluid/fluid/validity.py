@@ -131,12 +131,16 @@ def start_warnings(run: Recording, late: slice) -> Iterator[str]:
 
 
 def link_warnings(run: Recording, late: slice) -> Iterator[str]:
-    """Lines about links with few flows, unequal losses at a full buffer, or an oscillating queue.
+    """Yield warnings about links: few flows, unequal losses at a full buffer, oscillating queues.
 
-    A link has a line for fewer than `FEW_FLOWS` flows. Where only a full buffer that all flows
-    share drops packets, it has one for losses that differ by more than `UNEVEN`. Elsewhere it has
-    one for a queue whose standard deviation exceeds `LARGEST_OSCILLATION` times its mean, or times
-    1 packet if that is more. Losses and queues are those of the samples `late`, after the warm-up.
+    A link has few flows if it has fewer than `FEW_FLOWS`. Losses are compared on links where only
+    a full buffer that all flows share drops packets; they are unequal if they differ by more than
+    the factor `UNEVEN`. On other links a queue oscillates if its standard deviation exceeds
+    `LARGEST_OSCILLATION` times its mean (or 1 packet, if the mean is smaller).
+
+    Args:
+        run: the run.
+        late: the samples after the warm-up, of which losses and queues are taken.
     """
     lost = run.links["lost"][-1] - run.links["lost"][late.start]
     admitted = run.links["admitted"][-1] - run.links["admitted"][late.start]

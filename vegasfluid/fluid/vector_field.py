@@ -226,10 +226,10 @@ def window_growth(state: State, observed: Observables, field: VectorField) -> Pe
 def class_derivative(
     number: int, state: State, observed: Observables, field: VectorField
 ) -> ClassDerivative:
-    """Time derivative of the state of class `number`, with restarts for new transfers.
+    """Time derivative of the state of class `number`; each field in its unit per second.
 
-    A field of the state has its unit per second. Loss events and timeouts, 1/s, are those of a
-    started flow that is not in a timeout.
+    New transfers begin again at the initial state. Loss events and timeouts are rates, 1/s, of a
+    flow that has started and is not in a timeout.
     """
     part = list(field.structure.class_slices)[number]
     senders, started = select(observed.senders, part), observed.started[part]

@@ -139,9 +139,9 @@ class Flows(Value):
         }
 
     def on_host(self, name: str) -> Flows:
-        """Copy of the flows in which `host`, and all values that None leaves to it, are set.
+        """Copy of the flows with `host` set, and with the host's value in each field that is None.
 
-        Flows in which nothing is missing are returned themselves.
+        If nothing is missing, the flows themselves are returned.
 
         Args:
             name: host of flows whose `host` is None, a name in `HOSTS`; otherwise not used.

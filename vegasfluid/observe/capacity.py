@@ -85,7 +85,7 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
         rates, is_busy = _rates(grid.time, total, queued, SHORT_ROUND_TRIPS * rtt)
     busy = float(np.mean(queued))
     if is_busy.sum() < LEAST_BUSY:
-        why = "the link was not full for long enough; this is the largest rate"
+        why = "the link was not full for long enough; the largest rate is a lower bound"
         return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
     used = rates[is_busy]
     variation = _variation(used, bool(is_busy.all()))
@@ -93,7 +93,7 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     if variation <= max(CONSTANT, PACKETS_OF_INTERVAL / (mean_rate * interval)):
         found = _constant_rate(grid.time, total, used, bool(is_busy.all()))
         return Capacity(found, busy, variation, all_seen=True)
-    why = "other flows share the link, so that its rate is not seen; this is the largest rate"
+    why = "other flows hide the rate of the link; the largest rate is a lower bound"
     return Capacity(unknown(why, low=highest), busy, variation, all_seen=False)
 
 

@@ -77,7 +77,7 @@ class Constraint(NamedTuple):
         """
         if self.quantity not in means:
             return self.text
-        return f"{self.text}: it is {self.printed(means[self.quantity])}"
+        return f"{self.text}; measured: {self.printed(means[self.quantity])}"
 
     def printed(self, value: float) -> str:
         """A value of the quantity (in the unit of the bound) as text, with its unit."""

@@ -211,7 +211,10 @@ class AlphaFair(Objective):
         return -(jnp.log((weight * powers).sum()) + largest) / power
 
     def value(self, rates: Rates) -> float:
-        """Rate of the same utility if every flow had it, divided by the fair rate; no unit."""
+        """The equivalent rate divided by the fair rate, `rates.fair`; no unit.
+
+        If every flow had the equivalent rate, the utility would be that of the actual goodputs.
+        """
         return math.exp(-float(self.loss(rates)))
 
 

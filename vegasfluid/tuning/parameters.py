@@ -261,10 +261,13 @@ class RedParameter:
         return replace(network, links={**network.links, name: replace(link, aqm=red)})
 
     def with_value_in_equations(self, equations: FluidParameters, value: Any) -> FluidParameters:
-        """Parameters of the fluid equations with the number set in their RED queues.
+        """Parameters of the fluid equations with the number set in every queue, all of them RED.
 
-        In packets, or a probability for max_drop. All queues of RED are changed: only networks of
-        one link are tuned so.
+        It is used for networks with one link only.
+
+        Args:
+            equations: parameters of the fluid equations.
+            value: the number: packets, or a probability for max_drop.
         """
         queues = (self._changed(cast(Red, red), value) for red in equations.aqm)
         return equations._replace(aqm=tuple(queues))

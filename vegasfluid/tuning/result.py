@@ -143,7 +143,7 @@ class Recommendation(NotebookTable):
             for evaluation in (self.before, self.after)
         )
         new = [f"{one[0].lower()}{one[1:]}" for one in before if one not in after]
-        return [*after, *(f"With the former parameters, {sentence}" for sentence in new)]
+        return [*after, *(f"With the original parameters, {sentence}" for sentence in new)]
 
     @property
     def ratio(self) -> float:
@@ -190,7 +190,7 @@ class Recommendation(NotebookTable):
         }
 
     def _optional_blocks(self) -> dict[str, Any]:
-        """JSON blocks `start` (of gamma), `limits` (bounds) and `goal_value`, if requested."""
+        """JSON blocks that not every result has: `start` (slow start), `limits`, `goal_value`."""
         blocks: dict[str, Any] = {} if self.start is None else {"start": self.start.as_json()}
         if self.constraints.each:
             blocks["limits"] = {one.quantity: one.bound for one in self.constraints.each}
@@ -207,7 +207,7 @@ class Recommendation(NotebookTable):
         return red_numbers(self.network) if self.queue_tuned else {}
 
     def objective_value(self, packets: Measurement) -> float:
-        """Mean over packet runs of the objective's value, such as Jain's index; no unit."""
+        """Mean of the objective over the packet runs of a setting; s for a delay, else no unit."""
         values = objective_values(self.objective, packets, self.network, (self.tuned,))
         return float(np.mean(values))
 

@@ -246,7 +246,7 @@ def _between_settings(root: StochasticRoot) -> StochasticRoot:
     root.reason = (
         f"the goal lies between {below.text} (ratio {root.samples[below].ratio:.3g}) "
         f"and {above.text} (ratio {root.samples[above].ratio:.3g}), "
-        f"and nothing that was tried lies between them"
+        f"and no setting that was tried has a ratio between these two"
     )
     return root
 

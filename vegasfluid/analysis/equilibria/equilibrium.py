@@ -68,8 +68,8 @@ class Equilibrium:
 
         Args:
             name: the flow class.
-            quantity: a field of `Quantities` with one value for each group: `cwnd` or `backlog`
-                (packets), `rtt` (s), or `goodput` (packets/s of one flow).
+            quantity: name of a field of `Quantities` with a value for each flow group: `cwnd` or
+                `backlog` (packets), `rtt` (s), or `goodput` (packets/s of one flow).
         """
         parameters, structure = build_parameters(self.network)
         groups = dict(zip(self.network.flows, structure.class_slices, strict=True))[name]

@@ -68,7 +68,7 @@ class Stability:
             words.append(f"delay margin {self.delay_margin * 1e3:.3g} ms")
         if self.hopf_frequency is not None:
             period = 2 * math.pi / self.hopf_frequency
-            words.append(f"at the stability boundary oscillations of {period:.3g} s")
+            words.append(f"period at the stability boundary {period:.3g} s")
         return f"{'stable' if self.stable else 'unstable'}: {', '.join(words)}."
 
 

@@ -113,7 +113,8 @@ class Certificate:
 
         Returns:
             `format`, `version` and `software`; `statement`, the claims in words; `problem`, the
-            parameters; `claims`, each with `low` and `high` as decimals in text. Keys end in units.
+            parameters; `claims`, each with `low` and `high` as decimals in text. The key of a
+            quantity ends in its unit, as in `alpha_packets`.
         """
         from vegasfluid.analysis.proofs import schema  # pydantic, only where documents are written
 

@@ -260,12 +260,13 @@ class RedLink(LosslessLink):
         return with_slope(queue, -by_occupancy / by_queue * slope_of(occupancy))
 
     def enclose_queue(self, occupancy: arb) -> arb:
-        """Enclose the equilibrium queue (packets) at an exact occupancy, by bisection.
+        """Enclose the equilibrium queue (packets) at one occupancy, by bisection.
 
-        It ends at a queue where the sign of `overflow_residual` is not certain.
+        The bisection ends at a queue where the sign of `overflow_residual` is not certain.
 
         Args:
-            occupancy: queue (packets) plus fraction of arrivals that finds the buffer full.
+            occupancy: queue (packets) plus the fraction of arrivals that finds the buffer full; a
+                number without an error radius.
         """
         low, high = arb(0), minimum(occupancy, self.buffer)
         for _ in range(MAX_BISECTIONS):

@@ -107,9 +107,9 @@ class Pie(DelayControl):
     def drop_prob(self, state: QueueState) -> Any:
         """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
 
-        It follows from the probability P (`base_prob` in `state.aqm_state`) and the spacing of
-        drops. Where the delay, queue / capacity, is below half the target and P is below 0.2,
-        nothing is dropped.
+        It is less than PIE's probability P (`base_prob` in `state.aqm_state`), as PIE spaces its
+        drops (`spaced`). It is 0 where the delay (queue / capacity) is below half the target and P
+        is below 0.2.
         """
         prob = state.aqm_state.base_prob
         long = above(state.queue / state.capacity, self.target / 2)
@@ -134,8 +134,8 @@ class Pie(DelayControl):
         """Time derivative of the probability, 1/s, and of the old delay, s/s.
 
         The delay is the queue of `state` divided by the capacity. As in the packet rule, an update
-        adds at most 2 % from P = 0.1 on, 2 % more above 250 ms, and takes 1/64 of P away where
-        there is no delay.
+        adds at most 0.02 to a probability P of at least 0.1. It adds another 0.02 if the delay is
+        above 250 ms, and subtracts P / 64 if the queue is empty.
         """
         prob, delay = state.aqm_state.base_prob, state.queue / state.capacity
         trend, growth = self.trend(state)

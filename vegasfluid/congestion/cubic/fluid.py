@@ -187,8 +187,8 @@ class Cubic(EpochCongestionControl):
         """Time K from a loss to the plateau of the cubic, s (sections 4.2, 4.7, 4.10).
 
         Args:
-            kind: AFTER_LOSS; FAST_CONVERGENCE: the plateau is half as far up; AFTER_SLOW_START: K
-                is 0.
+            kind: AFTER_LOSS; FAST_CONVERGENCE: the plateau is half as far above the window after
+                the loss; AFTER_SLOW_START: K is 0.
             lost: window at the loss, packets.
         """
         factor = smooth.cube_root(1 - kind / 2)
@@ -267,20 +267,23 @@ class Cubic(EpochCongestionControl):
         return self.with_losses(window, rates, signals)
 
     def closure(self, process: str) -> tuple[Any, Any]:
-        """Two constants of `drift` that give the mean window of a loss process at equilibrium.
+        """Two constants of `drift`: with them its equilibrium is the mean window of a loss process.
 
-        The mean window is c (R / p)^(3/4) packets in the cubic region, for the round-trip time R,
-        s, and the loss probability p. With b = 1 - beta, c is (C / b)^(1/4) for `meanfield`
-        (Vardoyan, Hollot and Towsley) and (C (3 + beta) / (4 b))^(1/4) for `periodic` (RFC 9438,
-        section 5.1). For `iid` and C = 0.4 it is 1.300 at b = 0.3 and 1.492 at b = 0.2, with fast
-        convergence 1.196 and 1.382.
+        In the cubic region the mean window is c (R / p)^(3/4) packets, for the round-trip time R
+        (s) and the loss probability p. With b = 1 - beta, the constant c is
 
-        In the Reno-friendly region the mean window is that of additive increase. Only with RFC 9438
-        and `iid` losses, W_est finally grows by one packet per round trip: the mean window is
-        1.413 / sqrt(p) packets at b = 0.3. With a given `friendly_increase` a, its growth is then
-        proportional to a^(0.64 + 0.12 b), within 5 % for a from 0.1 to 1.5.
+        - `meanfield`: (C / b)^(1/4) (Vardoyan, Hollot and Towsley);
+        - `periodic`: (C (3 + beta) / (4 b))^(1/4) (RFC 9438, section 5.1);
+        - `iid`, for C = 0.4: 1.300 at b = 0.3 and 1.492 at b = 0.2; with fast convergence 1.196
+          and 1.382.
 
-        The numbers for `iid` were simulated for this project (see its tests); parabolas and a line
+        In the Reno-friendly region the mean window is that of additive increase, with one
+        exception: RFC 9438 with `iid` losses. There W_est finally grows by one packet per round
+        trip, and the mean window is 1.413 / sqrt(p) packets at b = 0.3. If `friendly_increase` is
+        given as a, the growth of W_est is proportional to a^(0.64 + 0.12 b), within 5 % for a from
+        0.1 to 1.5.
+
+        The numbers for `iid` were simulated for this project (see its tests). Parabolas and a line
         in b interpolate them.
 
         Args:
@@ -313,13 +316,13 @@ class Cubic(EpochCongestionControl):
     ) -> CubicWindow:
         """Rate of change of a state between losses.
 
-        The age advances only while the window is used (section 5.8); a window grows by at most one
-        half of itself per round trip (section 4.2).
+        The time since the loss advances only while the window limits the sender (section 5.8). A
+        window grows by at most one half of itself per round trip (section 4.2).
 
         Args:
             window: the state.
             signals: what the sender observes.
-            distance: squared time to the plateau, s^2.
+            distance: (t - K)^2, s^2, for the time t since the loss; for a group, its mean.
             reno_increase: growth of the Reno-friendly window, packets per round trip.
 
         Returns:

@@ -183,10 +183,11 @@ class Vegas(CongestionControl):
         return replace(self, alpha=alpha, beta=cast(Any, self.beta) + self.softness)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
-        """Packets in flight that a state allows: the window minus its unsent fraction of a packet.
+        """Packets in flight: the window minus the fraction of a packet that is on average not sent.
 
-        The fraction is 1/2 for flows that recover from a loss, and `unsent_fraction` of the dialect
-        for flows at equilibrium.
+        Only whole packets are sent. The fraction is 1/2 for flows that recover from a loss, and
+        `unsent_fraction` of the dialect for flows at equilibrium. Window and RTT give the backlog,
+        and the backlog the fraction of the flows that recover.
 
         Args:
             window: state of a flow, or mean state of a group.
@@ -201,9 +202,9 @@ class Vegas(CongestionControl):
     def sample(self, window: VegasWindow, signals: Signals) -> Any:
         """Round-trip time, s, from which the dialect estimates the backlog.
 
-        It is the mean RTT, or in dialects with `uses_min_rtt` the mean of the smallest RTT of a
-        round trip: its `cwnd` samples are uniform over an interval of the width `jitter`, and the
-        smallest of n such samples is on average 1 / (n + 1) of the width above the lower end.
+        It is the mean RTT. In dialects with `uses_min_rtt` it is the expected smallest RTT of the
+        n = `cwnd` samples of a round trip. These are uniform over the mean RTT +- `jitter` / 2, so
+        the smallest is on average `jitter` / (n + 1) above the lower end.
 
         Args:
             window: state of a flow.

@@ -209,15 +209,15 @@ def checked_traced(
 
 
 def check_times(arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
-    """Raise `InvalidInput` for wrong save times and breaks of the past; outside `jax.jit`."""
+    """Raise `InvalidInput` for wrong save times or wrong `past_breaks`; outside `jax.jit`."""
     _check_saveat(saveat, traced)
     _check_past_breaks(arguments, traced)
 
 
 def _check_past_breaks(arguments: Arguments, traced: TracedArguments) -> None:
-    """Raise `InvalidInput` unless the breaks of the past are before t0 and increasing.
+    """Raise `InvalidInput` unless the times `past_breaks` are increasing and before t0.
 
-    Traced ones are not checked.
+    Traced times are not checked.
     """
     breaks = arguments.past_breaks
     if isinstance(breaks, Tracer) or isinstance(traced.t0, Tracer) or not breaks.size:

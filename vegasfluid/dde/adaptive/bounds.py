@@ -42,7 +42,7 @@ class Bound(NamedTuple):
 
 
 class BoundArrays(NamedTuple):
-    """Bounds of the bounded components, infinite where there is none; shape (bounds, *batch)."""
+    """Bounds of the bounded components, infinite where there is none; shape (bounds, batch)."""
 
     lower: Float[Array, "bounds batch"]
     upper: Float[Array, "bounds batch"]
@@ -53,7 +53,7 @@ class Modes(NamedTuple):
 
     Args:
         at_bound: for each bounded component -1 at its lower bound, 1 at its upper one, 0 between
-            them; shape (bounds, *batch).
+            them; shape (bounds, batch).
         above: for each guard whether its indicator is not negative; shape (m, *batch).
         confined: whether the right-hand side is evaluated with the bounded components clipped to
             their bounds, because it was not finite outside them; shape (*batch,).
@@ -88,10 +88,10 @@ def bounds_of(bounds: tuple[Bound, ...], args: PyTree, dtype: Any) -> BoundArray
 
 
 def bounded_components(values: Float[Array, "n batch"], bounded: tuple[int, ...]) -> Array:
-    """The components of a state or slope that have bounds, shape (bounds, *batch).
+    """The components of a state or slope that have bounds, shape (bounds, batch).
 
     Args:
-        values: state or slope, shape (n, *batch).
+        values: state or slope, shape (n, batch).
         bounded: indices of the bounded components.
     """
     parts = [values[component] for component in bounded]
@@ -104,7 +104,7 @@ def clipped_state(
     """The state y, with the bounded components clipped to their bounds where `modes.confined`.
 
     Args:
-        y: state, shape (n, *batch).
+        y: state, shape (n, batch).
         bounds: bounds of the bounded components.
         modes: states which instances are confined.
         bounded: indices of the bounded components.
@@ -118,10 +118,10 @@ def clipped_state(
 def zero_slopes_at_bounds(
     slope: Float[Array, "n batch"], modes: Modes, bounded: tuple[int, ...]
 ) -> Float[Array, "n batch"]:
-    """A slope dy/dt with zeros for the components that stay at a bound; shape (n, *batch).
+    """A slope dy/dt with zeros for the components that stay at a bound; shape (n, batch).
 
     Args:
-        slope: dy/dt as it would be without bounds, shape (n, *batch).
+        slope: dy/dt as it would be without bounds, shape (n, batch).
         modes: states which bounded components are at a bound.
         bounded: indices of the bounded components.
     """

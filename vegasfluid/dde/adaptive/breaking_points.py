@@ -129,7 +129,7 @@ class BreakingPoints(NamedTuple):
         return jnp.int32(self.levels.shape[0] - 1) - self.early
 
     def _slot(self, number: Array) -> Array:
-        """The slot in which the break of this number is; those up to t0 are in the last ones."""
+        """The slot of the break with this number; the breaks up to t0 are in the last slots."""
         slots = self._slots
         return jnp.where(number <= self.early, slots + number, number & (slots - jnp.int32(1)))
 
@@ -149,13 +149,16 @@ def first_breaking_points(
     level: Float[Array, " batch"],
     before: Float[Array, "breaks batch"],
 ) -> BreakingPoints:
-    """The breaking points (times at which a derivative of y jumps) of a batch at t0.
+    """The breaking points of a batch when a solve starts: those before t0 and the one at t0.
+
+    Breaking points, or breaks, are the times at which y or a derivative of it jumps.
 
     Args:
-        slots: number of later breaks that can be kept, a power of two.
+        slots: number of breaks after t0 that can be kept, a power of two.
         begin: t0 of each instance.
         level: number of continuous derivatives of y at t0, -1 where y itself jumps; (batch,).
-        before: times before t0 at which the initial history may jump, increasing.
+        before: times before t0 at which y may jump (their level is -1), increasing;
+            (breaks, batch).
     """
     empty = jnp.zeros((slots, level.shape[0]), level.dtype)
 

@@ -279,8 +279,8 @@ class FixedStepHistory:
     ) -> Array:
         """The slope dy/dt at past times; 0 before the start, whatever `initial_history` is.
 
-        Its order in the step is 3, that of the state 4. Times out of range are treated as in
-        `history(s)`: clipped, and recorded in `too_short` or `too_long`.
+        It is accurate to order 3 in the step, the state to order 4. Times out of range are treated
+        as in `history(s)`: clipped, and recorded in `too_short` or `too_long`.
 
         Args:
             s: one time, or an array of times of any shape, in the unit of t.

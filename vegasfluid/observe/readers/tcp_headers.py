@@ -121,7 +121,7 @@ Found = tuple[bytes, bytes, int, int]
 
 
 def _ipv4(packet: bytes, begin: int) -> Found | None:
-    """TCP in an IPv4 packet; None: there is none."""
+    """TCP in an IPv4 packet whose IP header starts at byte `begin`; None: there is none."""
     if packet[begin + 9] != TCP or _short(packet, begin + 6) & 0x1FFF:
         return None
     length = _short(packet, begin + 2) or len(packet) - begin  # 0: segmentation by the card
@@ -131,7 +131,7 @@ def _ipv4(packet: bytes, begin: int) -> Found | None:
 
 
 def _ipv6(packet: bytes, begin: int) -> Found | None:
-    """TCP in an IPv6 packet; None: there is none."""
+    """TCP in an IPv6 packet whose IP header starts at byte `begin`; None: there is none."""
     if packet[begin] >> 4 != 6:
         return None
     length = _short(packet, begin + 4)
