@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from vegasfluid import Flows, Link, Network, Red, Reno, plot
+from vegasfluid.metrics import time_mean
 from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, Recording, make_trajectory
 
 TIMES = np.linspace(0.0, 10.0, 21)
@@ -114,11 +115,12 @@ def test_goodputs_of_an_older_file_are_in_packets():
 
 
 def test_the_distribution_is_that_of_the_times_after_the_warmup():
-    """The round-trip time is t^2, after 2.5 s: 15 of 20 samples, 3 s, 3.5 s, ..."""
+    """The round-trip time is t^2, from 2.5 s: 16 of 21 samples, as in the mean of the tables."""
     axes = plot.delay_distribution(made("packets"))
     x, y = axes.lines[0].get_data()
-    np.testing.assert_allclose(x[1:], 1000 * TIMES[6:] ** 2)
-    np.testing.assert_allclose(y[1:], np.arange(1, 16) / 15)
+    np.testing.assert_allclose(x[1:], 1000 * TIMES[5:] ** 2)
+    np.testing.assert_allclose(y[1:], np.arange(1, 17) / 16)
+    assert np.mean(x[1:]) == pytest.approx(1000 * float(time_mean(made("packets"), "rtt")[0]))
     assert labels(axes) == ["one", "other"]
 
 

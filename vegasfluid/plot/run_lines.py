@@ -67,7 +67,7 @@ def draw_distribution(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> No
     Each sample time counts once, with the mean over the class's flows; NaN is left out. `line` is
     the line style; `suffix` ends names in the legend.
     """
-    later = run["time"].values > float(run.attrs.get("warmup", 0))
+    later = run["time"].values >= float(run.attrs.get("warmup", 0))
     colours = class_colours(run)
     for i, flow_class in enumerate(run["flow_class"].values):
         rtt = 1e3 * run["rtt"].isel(flow_class=i).values[later]
