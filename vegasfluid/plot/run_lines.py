@@ -40,13 +40,14 @@ def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
     `line` is the line style; `suffix` ends names in the legend.
     """
-    for i, link in enumerate(run["link"].values):
+    links = run["link"].values
+    for i, link in enumerate(links):
         queue, average = run["queue"].isel(link=i), run["avg_queue"].isel(link=i)
         axes.plot(
             run["time"], queue, line, label=f"{link}{suffix}", **line_style(colour(2 * i + 2), 2.0)
         )
         if float(average.max()) > 0:
-            label = f"average{suffix}"
+            label = f"average{suffix}" if len(links) == 1 else f"{link} (average){suffix}"
             axes.plot(run["time"], average, line, label=label, **line_style(colour(2 * i + 3), 0.8))
 
 
