@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas
@@ -72,15 +74,50 @@ def test_starved_classes_and_timeouts_without_losses_are_reported() -> None:
     )
 
 
+def means(*classes: tuple[str, int, float]) -> RunMeans:
+    """Means of a run, of name, number of flows and goodput of each class."""
+    numbers = {"cwnd_packets": 9.0, "timeouts": 0.0, "retransmit_share": 0.1}
+    by_name = {
+        name: {"count": count, "goodput_packets_per_s": rate, **numbers}
+        for name, count, rate in classes
+    }
+    return run_means({"classes": by_name, "links": {"bottleneck": {"queue_packets": 7.0}}})
+
+
 def test_what_a_document_shows() -> None:
     """Ratios over the mean of all other flows."""
-    numbers = {"cwnd_packets": 9.0, "timeouts": 0.0, "retransmit_share": 0.1}
-    classes = {
-        name: {"count": count, "goodput_packets_per_s": rate, **numbers}
-        for name, count, rate in (("a", 1, 30.0), ("b", 2, 10.0), ("c", 1, 40.0))
-    }
-    found = run_means({"classes": classes, "links": {"x": {"queue_packets": 7.0}}})
+    found = means(("a", 1, 30.0), ("b", 2, 10.0), ("c", 1, 40.0))
     assert found.ratios == pytest.approx({"a": 30 / 20, "b": 10 / 35, "c": 40 / (50 / 3)})
-    assert found.queues == {"x": 7.0}
-    one = {"a": classes["a"]}
-    assert run_means({"classes": one, "links": {}}).ratios == {}
+    assert found.queues == {"bottleneck": 7.0}
+    assert means(("a", 1, 30.0)).ratios == {}
+
+
+def test_a_class_with_all_of_the_goodput_is_told_in_words() -> None:
+    """Its ratio is infinite, and 1e12 where recommendations take logarithms of it."""
+    everything = means(("vegas", 2, 0.0), ("reno", 2, 40.0))
+    assert everything.ratios == {"vegas": 0.0, "reno": math.inf}
+    half = means(("vegas", 2, 10.0), ("reno", 2, 20.0))
+    starves = "A flow of vegas starves: it gets nothing in the fluid model, and"
+    sentences = compare(network(), everything, half)
+    assert sentences[0].startswith(
+        "A flow of vegas gets nothing in the fluid model, but "
+        "0.5 times the goodput of other flows in the packet simulator."
+    )
+    rest = "0.5 times the goodput of other flows in the packet simulator."
+    assert sentences[1:] == [f"{starves} {rest}"]
+    reverse = compare(network(), seen(0.5), means(("vegas", 2, 0.0), ("reno", 2, 9.0)))
+    assert "0.5 times the goodput of other flows in the fluid model, but nothing" in reverse[0]
+    clipped = compare(network(), everything, seen(1e-12, queue=7.0))
+    assert clipped == [f"{starves} nothing in the packet simulator."]
+
+
+def test_a_run_without_deliveries_has_no_ratio() -> None:
+    idle = means(("vegas", 2, 0.0), ("reno", 2, 0.0))
+    assert all(math.isnan(ratio) for ratio in idle.ratios.values())
+    assert compare(network(), idle, idle) == []
+    (told,) = compare(network(), idle, seen(0.04, queue=7.0))
+    assert told.startswith(
+        "No flow delivers anything in the fluid model, but some do in the packet simulator."
+    )
+    (told,) = compare(network(), seen(0.04, queue=7.0), idle)
+    assert told.startswith("No flow delivers anything in the packet simulator, but some do in the")

@@ -212,9 +212,9 @@ def test_the_only_link_needs_no_name(binned):
 
 @pytest.mark.parametrize("link", [None, "three"])
 def test_of_several_links_one_must_be_named(binned, link):
-    with pytest.raises(InvalidInput, match="link must be one of one, two"):
+    with pytest.raises(InvalidInput, match="metrics: link must be one of one, two"):
         metrics.cov(binned, link)
-    with pytest.raises(InvalidInput, match="link must be one of one, two"):
+    with pytest.raises(InvalidInput, match="metrics: link must be one of one, two"):
         metrics.hurst(binned, link=link)
 
 

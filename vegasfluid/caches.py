@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import re
 import shutil
@@ -104,6 +105,8 @@ def show_and_delete(
 ) -> None:
     """Show a warning; if it states that a file of JAX's cache cannot be read, delete the file.
 
+    The names of files begin with that of the function, or with the key, and a hyphen.
+
     Nothing is deleted or shown where such a file is recent: another process is writing it.
 
     Args:
@@ -113,9 +116,8 @@ def show_and_delete(
         show: function that shows it.
         options: other arguments of `warnings.showwarning`.
     """
-    if str(message).startswith(UNREADABLE):
-        named = re.search("for '([^']+)'", str(message))
-        files = list(folder.glob(f"{named[1] if named else ''}*"))
+    if named := re.match(f"{UNREADABLE} for '([^']+)'", str(message)):
+        files = list(folder.glob(f"{glob.escape(named[1])}-*"))
         with contextlib.suppress(OSError):
             if any(map(is_recent, files)):
                 return

@@ -6,16 +6,23 @@ the fluid models' assumptions (`vegasfluid.fluid.validity`), most important firs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from vegasfluid.metric_formulas import IntervalTotals
 from vegasfluid.network import Network
+from vegasfluid.trajectory import ENGINES
 
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["RunMeans", "compare", "disagreements", "run_means"]
 
+FLUID, PACKETS = ENGINES["fluid"], ENGINES["packets"]
+"""Names of the engines in the sentences."""
 RATIO_DIFFERENCE = 0.25
 """Difference of goodput ratios above which it is reported, relative to the packet run's."""
 QUEUE_DIFFERENCE = 0.5
@@ -24,14 +31,17 @@ SMALL_QUEUE = 1.0
 """Difference of mean queues, packets, up to which it is never reported."""
 STARVATION_RATIO = 0.05
 """Goodput of a flow over that of flows of other classes below which it starves."""
+NOTHING = 1e-9
+"""Goodput ratio up to which a flow gets nothing, and over whose inverse it gets everything; far
+below what a packet in a run makes, and above the 1e-12 to which recommendations clip ratios."""
 
 
 class RunMeans(NamedTuple):
     """Averages of one run of a network, by class or link.
 
     Args:
-        ratios: goodput of a flow / goodput of a flow of the other classes, by class; empty with one
-            class.
+        ratios: goodput of a flow / goodput of a flow of the other classes, by class; infinite where
+            those deliver nothing, NaN where no flow does; empty with one class.
         queues: mean queue of each link, packets.
         windows: mean window of each class, packets; empty if unknown.
         timeouts: number of timeouts of all flows of each class; empty if unknown.
@@ -53,20 +63,17 @@ def run_means(document: Mapping[str, Any]) -> RunMeans:
 
     Returns:
         The ratios by class, queues (packets) by link, and by class mean windows (packets), numbers
-        of timeouts and fractions of packets that were retransmitted. The ratio of a class is very
-        large, not infinite, if the other classes deliver nothing.
+        of timeouts and fractions of packets that were retransmitted.
     """
     classes = document["classes"]
-    total = sum(flow["count"] * flow["goodput_packets_per_s"] for flow in classes.values())
-    flows = sum(flow["count"] for flow in classes.values())
-    ratios = {}
-    for name, flow in classes.items():
-        others = flows - flow["count"]
-        if others:
-            mean_of_others = (total - flow["count"] * flow["goodput_packets_per_s"]) / others
-            ratios[name] = flow["goodput_packets_per_s"] / max(mean_of_others, 1e-12)
+    totals = IntervalTotals(
+        1.0,
+        count=[flow["count"] for flow in classes.values()],
+        delivered=np.array([flow["goodput_packets_per_s"] for flow in classes.values()]),
+    )
+    several = len(classes) > 1
     return RunMeans(
-        ratios,
+        {name: totals.goodput_ratio(i) for i, name in enumerate(classes)} if several else {},
         {name: link["queue_packets"] for name, link in document["links"].items()},
         {name: flow["cwnd_packets"] for name, flow in classes.items()},
         {name: flow["timeouts"] for name, flow in classes.items()},
@@ -105,13 +112,51 @@ def compare(network: Network, fluid: RunMeans, packets: RunMeans) -> list[str]:
     """Sentences on how the averages of a fluid run and of a packet run of a network disagree.
 
     They concern goodput ratios, mean queues, starved classes and fluid timeouts without losses; the
-    last sentence on ratios or queues also names the likely reason. Each begins with an article.
-    Empty if the runs agree.
+    last sentence on ratios or queues also names the likely reason. None begins with a name. Empty
+    if the runs agree.
     """
-    sentences = [*ratio_differences(fluid, packets), *queue_differences(fluid, packets)]
+    sentences = [
+        *runs_without_deliveries(fluid, packets),
+        *ratio_differences(fluid, packets),
+        *queue_differences(fluid, packets),
+    ]
     if sentences:
         sentences[-1] += f" {likely_reason(network, packets)}"
     return [*sentences, *starved_classes(fluid, packets), *timeouts_without_losses(fluid)]
+
+
+def runs_without_deliveries(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
+    """One sentence if no flow delivers anything in one run, but some do in the other."""
+    idle = [any(map(math.isnan, run.ratios.values())) for run in (fluid, packets)]
+    if idle[0] != idle[1]:
+        first, second = (FLUID, PACKETS) if idle[0] else (PACKETS, FLUID)
+        yield f"No flow delivers anything in the {first}, but some do in the {second}."
+
+
+def in_words(ratios: Sequence[float], digits: int) -> list[str]:
+    """What a flow gets at each of these goodput ratios, which have this many significant digits.
+
+    >>> in_words((0.0, 0.25, 2.0), 2)
+    ['nothing', '0.25 times the goodput of other flows', '2 times']
+    """
+    texts, unit = [], " the goodput of other flows"
+    for ratio in ratios:
+        if NOTHING < ratio < 1 / NOTHING:
+            texts.append(f"{ratio:.{digits}g} times{unit}")
+            unit = ""
+        else:
+            texts.append("nothing" if ratio <= NOTHING else "all of the goodput")
+    return texts
+
+
+def compared_ratios(fluid: RunMeans, packets: RunMeans) -> dict[str, tuple[float, float]]:
+    """Goodput ratios of both runs by class, from 1e-9 to 1e9; without those that are NaN in one."""
+    pairs = {name: (fluid.ratios[name], packets.ratios[name]) for name in packets.ratios}
+    return {
+        name: (min(max(one, NOTHING), 1 / NOTHING), min(max(other, NOTHING), 1 / NOTHING))
+        for name, (one, other) in pairs.items()
+        if not (math.isnan(one) or math.isnan(other))
+    }
 
 
 def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
@@ -120,14 +165,12 @@ def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
     The ratio is the goodput of a flow over that of a flow of the other classes. With two classes
     only the first is compared, as its ratio is the inverse of the second one's.
     """
-    names = list(packets.ratios)[: 1 if len(packets.ratios) == 2 else None]
-    for name in names:
-        fluid_value, packet_value = fluid.ratios[name], packets.ratios[name]
+    ratios = compared_ratios(fluid, packets)
+    for name in list(ratios)[: 1 if len(packets.ratios) == 2 else None]:
+        fluid_value, packet_value = ratios[name]
         if abs(fluid_value - packet_value) > RATIO_DIFFERENCE * packet_value:
-            yield (
-                f"A flow of {name} gets {fluid_value:.3g} times the goodput of other flows in the "
-                f"fluid model, but {packet_value:.3g} times in the packet simulator."
-            )
+            one, other = in_words(ratios[name], 3)
+            yield (f"A flow of {name} gets {one} in the {FLUID}, but {other} in the {PACKETS}.")
 
 
 def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
@@ -180,12 +223,12 @@ def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
 
     The ratio is the goodput of a flow over that of a flow of the other classes.
     """
-    for name, packet_value in packets.ratios.items():
-        fluid_value = fluid.ratios[name]
-        if min(fluid_value, packet_value) < STARVATION_RATIO:
+    for name, ratios in compared_ratios(fluid, packets).items():
+        if min(ratios) < STARVATION_RATIO:
+            one, other = in_words(ratios, 2)
             yield (
-                f"A flow of {name} starves: it gets {fluid_value:.2g} times the goodput of other "
-                f"flows in the fluid model, and {packet_value:.2g} times in the packet simulator."
+                f"A flow of {name} starves: it gets {one} in the {FLUID}, and {other} in the "
+                f"{PACKETS}."
             )
 
 

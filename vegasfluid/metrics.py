@@ -259,7 +259,7 @@ def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.
     links = [str(name) for name in data["link"].values]
     chosen = links[0] if link is None and len(links) == 1 else link
     if chosen not in links:
-        raise InvalidInput("arrivals", "link", f"one of {', '.join(links)}", chosen)
+        raise InvalidInput("metrics", "link", f"one of {', '.join(links)}", chosen)
     begin = float(data.attrs["warmup"] if warmup is None else warmup)
     arrived = data["arrivals"].isel(link=links.index(chosen))
     return arrived.isel(bin=arrived["bin"].values >= begin)

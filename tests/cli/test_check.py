@@ -86,6 +86,9 @@ def test_check_shows_what_each_host_stands_for(run, tmp_path):
     lines = [line.split() for line in run("check", written(tmp_path, text))[1].splitlines()]
     linux = ["10", "40", "ms", "after", "16", "52", "0.2", "rack"]
     assert ["reno", "linux", *linux] in lines
+    explained = "\nafter N: the first N packets are acknowledged at once"
+    assert explained in run("check", written(tmp_path, text))[1]
+    assert explained not in run("check", written(tmp_path, SMALL))[1]
     assert ["vegas", "freebsd", "10", "40", "ms", "52", "0.2", "rack"] in lines  # its dialect's
     assert ["reno", "recovery", "rack"] in lines
     assert ["byte_counting", "true"] in lines

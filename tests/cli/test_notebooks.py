@@ -20,11 +20,12 @@ def test_they_are_listed_with_their_questions(run):
 
 
 def test_they_are_copied_as_they_are_and_changed_ones_kept(run, tmp_path):
-    folder = tmp_path / "new"
+    folder = tmp_path / "of mine"
     status, out, err = run("notebooks", "--out", str(folder))
     assert (status, err) == (0, "")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == NOTEBOOKS
     assert out.count("Written: ") == len(NOTEBOOKS)
+    assert f"Next: jupyter lab '{folder}'" in out
     assert document(run("notebooks", "--out", str(folder), "--json")[1])["written"]
     last, first = folder / max(NOTEBOOKS), folder / min(NOTEBOOKS)
     last.write_text("mine")

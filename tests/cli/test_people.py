@@ -112,6 +112,7 @@ def test_models_are_listed_shown_and_copied(run):
     status, out, err = run("models", NAME, "--out", "mine.toml")
     assert (status, err, Path("mine.toml").read_text()) == (0, "", text)
     assert "Next: vegasfluid check mine.toml" in out
+    assert "Next: vegasfluid check 'my own.toml'" in run("models", NAME, "--out", "my own.toml")[1]
 
 
 @pytest.mark.parametrize(

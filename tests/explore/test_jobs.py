@@ -7,7 +7,7 @@ import math
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ import vegasfluid as vf
 from tests.cli.commands import SMALL, WITHOUT_VEGAS
 from tests.explore.conftest import Client
 from vegasfluid import tuning
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
 from vegasfluid.analysis.linear_stability.stability import Stability
 from vegasfluid.explore import packet_runs, recommendations
 from vegasfluid.explore.latest import Overtaken, Tickets, Worker
@@ -84,22 +85,29 @@ def test_stability_is_that_of_the_analysis(client: Client, document):
     assert found["ratio"] == pytest.approx(vegas / reno, rel=1e-12)
 
 
-class FoundEquilibrium:
-    """A stand-in: two classes, one link."""
+def found_equilibrium(goodputs: dict[str, float]) -> Equilibrium:
+    """As if it had been solved for: 7.5 packets wait, and goodputs are given, packets/s."""
 
-    values = SimpleNamespace(queue=np.array([7.5]))
+    class Found(Equilibrium):
+        def mean(self, name: str, quantity: str) -> float:
+            return {"goodput": goodputs}[quantity][name]
 
-    def mean(self, flow_class: str, name: str) -> float:
-        return {("vegas", "goodput"): 3.0, ("reno", "goodput"): 4.0}[flow_class, name]
+    values: Any = SimpleNamespace(queue=np.array([7.5]))
+    return Found(MODEL.network, THEORY, values, cast(Any, None))
 
 
-def test_an_equilibrium_is_told_with_its_ratio_and_queue(client: Client, document, monkeypatch):
+@pytest.mark.parametrize(("reno", "ratio"), [(4.0, 0.75), (0.0, None)])
+def test_an_equilibrium_is_told_with_its_ratio_and_queue(
+    client: Client, document, monkeypatch, reno, ratio
+):
+    """The ratio is infinite, null in JSON, if the flows of Reno have no goodput."""
     verdict = Stability(False, (2 + 3j,), 0.5, None, 2 * math.pi)
-    monkeypatch.setattr(vf.analysis, "equilibrium", lambda network: FoundEquilibrium())
+    found = found_equilibrium({"vegas": 3.0, "reno": reno})
+    monkeypatch.setattr(vf.analysis, "equilibrium", lambda network: found)
     monkeypatch.setattr(vf.analysis, "stability", lambda found: verdict)
     assert client.ask("stability", document=document) == {
         "stability": {
-            "ratio": 0.75,
+            "ratio": ratio,
             "queue_packets": {"bottleneck": 7.5},
             "stable": False,
             "text": "unstable: rightmost root 2 +3i /s, gain margin 0.5, "

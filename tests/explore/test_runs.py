@@ -187,6 +187,17 @@ def test_a_ratio_is_told_in_words():
     assert meaning(math.inf, "vegas", network) == "The vegas flows have all of the goodput."
 
 
+def test_a_run_without_deliveries_has_no_ratio_and_says_so(client: Client):
+    """It ends after a second, and an ACK takes three."""
+    text = SMALL.replace("duration_s = 20", "duration_s = 1").replace(
+        "warmup_s = 5", "warmup_s = 0"
+    )
+    document = client.ask("read", text=text.replace("base_rtt_ms = 20", "base_rtt_ms = 3000"))
+    found = client.ask("run", document=document["document"])
+    assert found["ratio"] is None
+    assert found["meaning"] == "No flow delivers anything after the warm-up."
+
+
 def test_delays_of_a_path_add_up_and_drops_multiply():
     links = {
         name: {"queueing_delay_s": delay, "drop_share": drops, "utilisation": use}

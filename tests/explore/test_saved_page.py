@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -121,6 +123,37 @@ def test_the_axes_are_alpha_and_beta_of_the_first_vegas_class_or_the_first_numbe
     numbers = [{"name": name} for name in names]
     assert [one["name"] for one in plane_numbers(numbers)] == ["b.alpha_packets", "b.beta_packets"]
     assert plane_numbers(numbers[:2]) == numbers[:2]
+
+
+def test_what_json_does_not_have_is_null():
+    """One class has no ratio (NaN), and that of a class with everything is infinite."""
+    points = [[0, 0, math.nan, 1.0], [0, 1, math.inf, 0.5]]
+    page = page_with_runs({"networks": [{"plane": [{"points": points}], "notes": ("<b>",)}]})
+    data = page.split('id="saved-runs">')[1].split("</script>")[0]
+    assert json.loads(data) == {
+        "networks": [
+            {"plane": [{"points": [[0, 0, None, 1], [0, 1, None, 0.5]]}], "notes": ["<b>"]}
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("tuned", "text"),
+    [("vegas", "goodput of a vegas flow / another flow"), (None, "one class: no ratio")],
+)
+def test_a_run_without_a_ratio_says_why_only_with_one_class(browser, saved, tmp_path, tuned, text):
+    """The ratio of a class that has all of the goodput is infinite, null in JSON, too."""
+    network = saved["networks"][0]
+    runs = [run | {"ratio": math.inf, "tuned": tuned} for run in network["runs"]]
+    path = tmp_path / "page.html"
+    changed = saved | {"networks": [network | {"runs": runs}]}
+    path.write_text(page_with_runs(changed), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("#outcome[data-ratio]")
+    assert page.inner_text("#ratio") == "\u2013"
+    assert page.inner_text("#ratio-name") == text
+    page.close()
 
 
 def test_the_file_loads_nothing_and_a_title_is_only_text(browser, saved, tmp_path):

@@ -8,19 +8,30 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from vegasfluid import Flows, Link, Network, Red, Reno, plot
+from vegasfluid.metrics import time_mean
+from vegasfluid.plot.live_figures import RunPanels
 from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, Recording, make_trajectory
 
 TIMES = np.linspace(0.0, 10.0, 21)
 
 
-def made(engine: str, scale: float = 1.0) -> xr.Dataset:
-    link = Link(1000.0, 100, Red(min_thresh=20, max_thresh=80))
-    classes = {name: Flows(2, Reno(), base_rtt=0.04) for name in ("one", "other")}
+LINK = Link(1000.0, 100, Red(min_thresh=20, max_thresh=80))
+
+
+def recorded(scale: float = 1.0, links: Link | dict[str, Link] = LINK) -> Recording:
+    path = tuple(links) if isinstance(links, dict) else None
+    classes = {name: Flows(2, Reno(), base_rtt=0.04, path=path) for name in ("one", "other")}
+    network = Network(links, classes)
     values = scale * TIMES[:, None] ** 2 * [1.0, 1.0, 2.0, 2.0]
     flows = {name: values.copy() for name in CLASS_VARIABLES}
-    links = {name: scale * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
+    rows = np.repeat(scale * TIMES[:, None], len(network.links), axis=1)
+    queues = {name: rows for name in LINK_VARIABLES if name != "capacity"}
+    return Recording(network, TIMES, flows, queues)
+
+
+def made(engine: str, scale: float = 1.0, links: Link | dict[str, Link] = LINK) -> xr.Dataset:
     attributes = {"engine": engine, "warmup": 2.5, "title": "A $title$"}
-    return make_trajectory(Recording(Network(link, classes), TIMES, flows, links), attributes)
+    return make_trajectory(recorded(scale, links), attributes)
 
 
 def labels(axes) -> list[str]:
@@ -45,6 +56,18 @@ def test_one_run():
     megabits = 1500 * 8 / 1e6
     np.testing.assert_allclose(rate.lines[0].get_ydata(), 2 * middles * megabits)
     assert rate.get_title(loc="left") == "goodput per flow, Mbit/s"
+
+
+def test_each_line_of_two_links_has_its_name_and_colour():
+    """The sliders in a notebook (`RunPanels`) have the same colours."""
+    axes = plot.queues(made("packets", links={"up": LINK, "down": LINK}))
+    names = ["up", "up (average)", "down", "down (average)"]
+    assert labels(axes) == names
+    drawn = {line.get_label(): line.get_color() for line in axes.lines}
+    assert len(set(drawn.values())) == 4
+    live = Figure().subplots(2)
+    RunPanels(live, recorded(links={"up": LINK, "down": LINK}), warmup=2.5)
+    assert {line.get_label(): line.get_color() for line in live[1].lines} == drawn
 
 
 def test_two_runs_are_distinguished():
@@ -114,11 +137,12 @@ def test_goodputs_of_an_older_file_are_in_packets():
 
 
 def test_the_distribution_is_that_of_the_times_after_the_warmup():
-    """The round-trip time is t^2, after 2.5 s: 15 of 20 samples, 3 s, 3.5 s, ..."""
+    """The round-trip time is t^2, from 2.5 s: 16 of 21 samples, as in the mean of the tables."""
     axes = plot.delay_distribution(made("packets"))
     x, y = axes.lines[0].get_data()
-    np.testing.assert_allclose(x[1:], 1000 * TIMES[6:] ** 2)
-    np.testing.assert_allclose(y[1:], np.arange(1, 16) / 15)
+    np.testing.assert_allclose(x[1:], 1000 * TIMES[5:] ** 2)
+    np.testing.assert_allclose(y[1:], np.arange(1, 17) / 16)
+    assert np.mean(x[1:]) == pytest.approx(1000 * float(time_mean(made("packets"), "rtt")[0]))
     assert labels(axes) == ["one", "other"]
 
 

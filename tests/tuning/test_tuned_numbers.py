@@ -17,8 +17,9 @@ from benchmarks.queue_tuning import BUSY, CASES, TIMES, excess, network, reno
 from vegasfluid.fluid.model import build
 from vegasfluid.tuning import JainIndex, LargestGoodput, ShareRatio, SmallestDelay
 from vegasfluid.tuning.influence import Comparison, NetworkEvaluator
-from vegasfluid.tuning.measurement import measure
+from vegasfluid.tuning.measurement import Measurement, measure
 from vegasfluid.tuning.named_parameters import named_parameters
+from vegasfluid.tuning.number_result import EvaluatedNetwork
 from vegasfluid.tuning.settings import resolve_settings
 from vegasfluid.tuning.tuned_numbers import Search
 
@@ -193,3 +194,14 @@ def test_what_is_missing_is_said_before_anything_runs() -> None:
         vf.recommend(given, [name], objective=JainIndex(), tune_gamma=True)
     with pytest.raises(vf.InvalidInput, match="where there is no Vegas class"):
         vf.recommend(given, [], objective=SmallestDelay(), constraints=BUSY)
+
+
+def test_competitors_that_starve_in_the_fluid_model_are_told() -> None:
+    """Its ratio is infinite there; the packet runs have one."""
+    run = {"ratio": 3.0, "queue_packets": 20.0}
+    fluid = {"ratio": math.inf, "queue_packets": 20.0}
+    [told] = EvaluatedNetwork(network(), fluid, Measurement((run, run))).disagreements("reno")
+    assert told.startswith(
+        "A flow of reno gets all of the goodput in the fluid model, but "
+        "3 times the goodput of other flows in the packet simulator."
+    )

@@ -18,6 +18,9 @@ from vegasfluid.quantities import unit_of
 
 __all__ = ["run"]
 
+QUICK_ACKS = "after N: the first N packets are acknowledged at once"
+"""Caption of the table of hosts that explains its column of delayed ACKs."""
+
 
 def run(name: str, *, everything: bool, as_json: bool) -> bool:
     """Validate and explain model `name`; returns whether it is valid.
@@ -157,10 +160,12 @@ def hosts_table(entries: dict[str, dict[str, Any]]) -> Table:
         "recovery",
     )
     rows = table(*columns, texts=["host", "delayed ACKs", "recovery"])
+    rows.caption_justify = "left"
     for name, entry in entries.items():
         delays = f"{entry['delayed_ack_s'] * 1e3:g} ms" if entry["delayed_ack_s"] else "no"
         if entry["delayed_ack_s"] and entry["quick_acks"]:
             delays += f" after {entry['quick_acks']}"
+            rows.caption = QUICK_ACKS
         rows.add_row(
             name,
             entry["host"],

@@ -10,11 +10,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
 from vegasfluid.cli.usage_errors import ClickException, usage_message
-from vegasfluid.errors import ComputationFailed, SolveFailed, VegasfluidError, printable
+from vegasfluid.errors import (
+    ComputationFailed,
+    InvalidInput,
+    SolveFailed,
+    VegasfluidError,
+    printable,
+)
 
 __all__ = ["BAD_INPUT", "DONE", "FAILED", "OUT_OF_REACH", "exit_status"]
 
@@ -60,6 +67,27 @@ def messages_of(error: VegasfluidError | OSError) -> tuple[str, ...]:
     return (str(error),)
 
 
+def as_typed(error: InvalidInput, app: typer.Typer, arguments: Sequence[str]) -> str:
+    """The message, with the option of the command that ran in place of a function's argument.
+
+    `recommend: tune must be ...` is `analyse: --tune must be ...` after `vegasfluid analyse`.
+
+    Args:
+        error: the error; those of functions of the API begin with a command or `Model`.
+        app: the Typer application.
+        arguments: command-line arguments after the program name.
+    """
+    commands: Any = vars(typer.main.get_command(app))["commands"]
+    name = next((word for word in arguments if word in commands), None)
+    if name is None or error.whose not in {*commands, "Model"}:
+        return str(error)
+    argument = error.name.partition(" ")[0]
+    option = f"--{argument.replace('_', '-')}"
+    if not any(option in parameter.opts for parameter in commands[name].params):
+        return str(error)
+    return f"{name}: {option}{str(error).removeprefix(f'{error.whose}: {argument}')}"
+
+
 def print_errors(name: str, *messages: str) -> None:
     """Print messages on standard error after the program's name, each in one line.
 
@@ -101,6 +129,9 @@ def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> 
         return FAILED
     except BrokenPipeError:
         raise
+    except InvalidInput as error:
+        print_errors(name, as_typed(error, app, arguments))
+        return BAD_INPUT
     except (VegasfluidError, OSError) as error:
         print_errors(name, *messages_of(error))
         return BAD_INPUT

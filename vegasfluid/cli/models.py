@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
         print(text, end="")
     else:
         show_written(out)
-        show_next(f"vegasfluid check {out}")
+        show_next(f"vegasfluid check {shlex.quote(str(out))}")
 
 
 def path_of(name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from vegasfluid.bundled import bundled_notebooks, question
@@ -34,7 +35,7 @@ def run(out: Path | None, *, as_json: bool, force: bool) -> None:
         show_all()
     else:
         show_written(*written)
-        show_next(f"jupyter lab {out}")
+        show_next(f"jupyter lab {shlex.quote(str(out))}")
         console().print("JupyterLab comes with pip install 'vegasfluid[notebooks]'.")
 
 

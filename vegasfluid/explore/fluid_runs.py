@@ -122,13 +122,15 @@ def meaning(ratio: float, tuned: str, network: Network) -> str:
 
     Args:
         ratio: goodput of a flow of the tuned class over that of another flow; infinite if the
-            other flows have none.
+            other flows have none, NaN if no flow has any.
         tuned: name of the tuned class.
         network: the network, whose other classes are named if there is only one.
     """
     names = [name for name in network.flows if name != tuned]
     other = f"a {names[0]} flow" if len(names) == 1 else "a flow of the other classes"
-    if not math.isfinite(ratio):
+    if math.isnan(ratio):
+        return "No flow delivers anything after the warm-up."
+    if math.isinf(ratio):
         return f"The {tuned} flows have all of the goodput."
     if abs(ratio - 1) <= SAME:
         return f"A {tuned} flow and {other} get about the same goodput."

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vegasfluid.explore.server import PAGE
+from vegasfluid.json_values import json_value
 
 __all__ = ["page_with_runs"]
 
@@ -29,10 +30,10 @@ def page_with_runs(recording: Mapping[str, Any]) -> str:
     """The page with saved runs, as HTML that needs no other file and no server.
 
     Args:
-        recording: what `recording.recording` returns, without NaN and infinities.
+        recording: what `recording.recording` returns; NaN and infinities become null.
     """
-    # Browsers would take "</script>" in a title as the end of the data.
-    data = json.dumps(recording, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    data = json.dumps(json_value(recording), separators=(",", ":"), allow_nan=False)
+    data = data.replace("<", "\\u003c")  # browsers take "</script>" in a title as the data's end
     icon = base64.b64encode((PAGE / "icon.svg").read_bytes()).decode()
     parts = {
         '<link rel="stylesheet" href="style.css">': f"<style>\n{text_of('style.css')}</style>",

@@ -18,8 +18,9 @@ def stability_in_theory(network: Network, tuned: str | None) -> dict[str, Any]:
         tuned: class in the numerator of the ratio; None: the only Vegas class, else the first.
 
     Returns:
-        `ratio` of goodputs at equilibrium (None with one class), `queue_packets` by link, whether
-        the equilibrium is `stable`, and `text`, a sentence with rightmost root and margins.
+        `ratio` of goodputs at equilibrium (None with one class, infinite if the other flows have
+        none, NaN if no flow has any), `queue_packets` by link, whether the equilibrium is
+        `stable`, and `text`, a sentence with rightmost root and margins.
 
     Raises:
         InvalidInput: for a network without an equilibrium, or without an isolated one.
@@ -29,15 +30,9 @@ def stability_in_theory(network: Network, tuned: str | None) -> dict[str, Any]:
 
     found, name = equilibrium(network), tuned_class(network, tuned)
     verdict = stability(found)
-    goodputs = {one: found.mean(one, "goodput") for one in network.flows}
-    others = {one: flows.count for one, flows in network.flows.items() if one != name}
-    ratio = None
-    if name is not None:
-        total = sum(count * goodputs[one] for one, count in others.items())
-        ratio = goodputs[name] * sum(others.values()) / total
     queues = dict(zip(network.links, map(float, found.values.queue), strict=False))
     return {
-        "ratio": ratio,
+        "ratio": None if name is None else found.ratio(name),
         "queue_packets": queues,
         "stable": verdict.stable,
         "text": verdict.text,

@@ -86,13 +86,12 @@ class RunPanels:
         classes, links = list(run.network.flows), link_names(run.network, columns(run))
         averages = [f"{link} (average)" for link in links]
         averaged = run.links["avg_queue"].max(axis=0) > 0
+        hues = [colour(2 + i) for i in range(2 * len(links))]
         controls = [flows.law.name for flows in run.network.flows.values()]
         self._lines = {
             "cwnd": lines(windows, run, classes, control_colours(controls)),
-            "queue": lines(queues, run, links, [colour(2 + i) for i in range(len(links))]),
-            "avg_queue": lines(
-                queues, run, averages, [colour(3 + i) for i in range(len(links))], averaged
-            ),
+            "queue": lines(queues, run, links, hues[::2]),
+            "avg_queue": lines(queues, run, averages, hues[1::2], averaged),
         }
         for ax, title in zip(axes, ("window per flow, packets", "queue, packets"), strict=True):
             ax.set_title(title)

@@ -54,9 +54,8 @@ def measured_and_modelled(
         _draw(panels, measured, {"color": colour, "label": f"{each.name}, measured"})
         mine = run.isel(flow_class=names.index(each.name))
         values = (mine[name].values[None] for name in ("cwnd", "rtt", "delivered"))
-        per_flow = int(mine["count"])
         window, rtt, delivered = values
-        modelled = (run["time"].values, window, rtt, megabits * delivered / per_flow)
+        modelled = (run["time"].values, window, rtt, megabits * delivered)
         style = {"color": colour, "linestyle": "--", "label": f"{each.name}, model"}
         _draw(panels, modelled, style)
     for axes, label in zip(panels, LABELS, strict=True):

@@ -40,13 +40,14 @@ def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
     `line` is the line style; `suffix` ends names in the legend.
     """
-    for i, link in enumerate(run["link"].values):
+    links = run["link"].values
+    for i, link in enumerate(links):
         queue, average = run["queue"].isel(link=i), run["avg_queue"].isel(link=i)
         axes.plot(
             run["time"], queue, line, label=f"{link}{suffix}", **line_style(colour(2 * i + 2), 2.0)
         )
         if float(average.max()) > 0:
-            label = f"average{suffix}"
+            label = f"average{suffix}" if len(links) == 1 else f"{link} (average){suffix}"
             axes.plot(run["time"], average, line, label=label, **line_style(colour(2 * i + 3), 0.8))
 
 
@@ -67,7 +68,7 @@ def draw_distribution(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> No
     Each sample time counts once, with the mean over the class's flows; NaN is left out. `line` is
     the line style; `suffix` ends names in the legend.
     """
-    later = run["time"].values > float(run.attrs.get("warmup", 0))
+    later = run["time"].values >= float(run.attrs.get("warmup", 0))
     colours = class_colours(run)
     for i, flow_class in enumerate(run["flow_class"].values):
         rtt = 1e3 * run["rtt"].isel(flow_class=i).values[later]

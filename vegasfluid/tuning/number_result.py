@@ -129,10 +129,7 @@ class EvaluatedNetwork:
         """
         path = " and ".join(self.network.path_of(lead))
         pair = (
-            RunMeans(
-                {lead: means["ratio"]} if math.isfinite(means["ratio"]) else {},
-                {path: means["queue_packets"]},
-            )
+            RunMeans({lead: means["ratio"]}, {path: means["queue_packets"]})
             for means in (self.fluid, self.packets.means())
         )
         return compare(self.network, *pair)

@@ -34,7 +34,7 @@ export function showResult(run) {
   outcome.removeAttribute("aria-busy");
   Object.assign(outcome.dataset, { ratio: run.ratio, accurate: run.accurate });
   page("ratio").textContent = run.ratio === null ? "–" : short(run.ratio);
-  page("ratio-name").textContent = run.ratio === null ? "one class: no ratio" : `goodput of a ${run.tuned} flow / another flow`;
+  page("ratio-name").textContent = run.tuned === null ? "one class: no ratio" : `goodput of a ${run.tuned} flow / another flow`;
   page("meaning").textContent = run.meaning;
   page("precision").textContent = precisionOf(run);
   const figures = [
