@@ -56,8 +56,8 @@ class IntervalTotals(NamedTuple):
         admitted: packets admitted to the queue; (link,).
         lost: packets dropped; (link,).
         waited: sum of the waiting times of all packets, packets s; (link,).
-        lost_waited: part of `waited` of the packets that were dropped after they had waited; (link,).
-            None: there are none.
+        lost_waited: part of `waited` of the packets that were dropped afterwards; (link,). None:
+            there are none.
         work: admitted packets, each weighted by its size relative to a data packet; (link,).
         backlog: increase of the work that is still to be sent, data packets; (link,).
 

@@ -182,8 +182,9 @@ LINK_SAMPLE = np.dtype(
     align=True,
 )
 """Fields of a sample of a queue: counters since the start, `queue` and `avg_queue` (packets),
-`waited` (sum of waiting times, ps), `lost_waited` (that of the packets dropped afterwards), `work` (size of the packets admitted, in data packets) and
-`backlog` (size of those yet to be transmitted, in data packets)."""
+`waited` (sum of waiting times, ps), `lost_waited` (that of the packets dropped afterwards, ps),
+`work` (size of the packets admitted, in data packets) and `backlog` (size of those yet to be
+transmitted, in data packets)."""
 
 
 TIME = np.dtype([("at", np.int64)])
