@@ -27,7 +27,6 @@ from vegasfluid import (
     Scalable,
     Sessions,
     SolveFailed,
-    Unsupported,
     Vegas,
     VegasRerouting,
     metrics,
@@ -69,21 +68,6 @@ def test_the_equilibrium_of_reno_with_marks_is_the_closed_form(count, base_rtt):
     assert solution.values.queue[0] == pytest.approx(queue, rel=1e-10)
     assert solution.mean("reno", "cwnd") == pytest.approx((2 / solution.values.drop_prob[0]) ** 0.5)
     assert solution.mean("reno", "goodput") * count == pytest.approx(1000.0, rel=1e-12)
-
-
-def test_means_and_ratios_need_classes_that_exist():
-    solution = equilibrium(network(reno(10, 0.1)))
-    with pytest.raises(Unsupported, match="a single flow class"):
-        solution.ratio("reno")
-    for read in (
-        solution.goodput_of_others,
-        solution.ratio,
-        lambda name: solution.mean(name, "rtt"),
-    ):
-        with pytest.raises(InvalidInput, match="flows must be one of reno, but is 'rino'"):
-            read("rino")
-    with pytest.raises(InvalidInput, match="quantity must be one of cwnd"):
-        solution.mean("reno", "queue")
 
 
 def test_vegas_alone_has_a_set_of_equilibria_from_alpha_to_beta():
