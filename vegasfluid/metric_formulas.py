@@ -56,6 +56,8 @@ class IntervalTotals(NamedTuple):
         admitted: packets admitted to the queue; (link,).
         lost: packets dropped; (link,).
         waited: sum of the waiting times of all packets, packets s; (link,).
+        lost_waited: part of `waited` of the packets that were dropped afterwards; (link,). None:
+            there are none.
         work: admitted packets, each weighted by its size relative to a data packet; (link,).
         backlog: increase of the work that is still to be sent, data packets; (link,).
 
@@ -72,6 +74,7 @@ class IntervalTotals(NamedTuple):
     admitted: Array = None
     lost: Array = None
     waited: Array = None
+    lost_waited: Array = None
     work: Array = None
     backlog: Array = None
 
@@ -134,7 +137,8 @@ class IntervalTotals(NamedTuple):
 
         0 for a link that admitted no packet and where none waited.
         """
-        return self.waited / (self.admitted + TINY)
+        lost = 0.0 if self.lost_waited is None else self.lost_waited
+        return (self.waited - lost) / (self.admitted + TINY)
 
     @property
     def drop_share(self) -> Array:

@@ -195,7 +195,8 @@ def queueing_delay(data: xr.Dataset, warmup: float | None = None) -> xr.DataArra
     Returns:
         The mean, s; (link,). 0 for a link without packets.
     """
-    return interval_totals(data, warmup, "waited", "admitted").queueing_delay
+    counters = [name for name in ("waited", "lost_waited", "admitted") if name in data]
+    return interval_totals(data, warmup, *counters).queueing_delay
 
 
 def drop_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:

@@ -86,6 +86,7 @@ LINK_VARIABLES = {
     "work": Variable("work admitted since the start, in sizes of a data packet", "packets"),
     "backlog": Variable("work still to be sent, in sizes of a data packet", "packets"),
     "waited": Variable("waiting time of all packets since the start", "packets s"),
+    "lost_waited": Variable("waiting time of packets dropped later, since the start", "packets s"),
     "capacity": Variable("packets that the link sends", "packets/s"),
 }
 """Variables over (time, link); `capacity` over (link). Not every engine has all of them."""
@@ -149,6 +150,7 @@ class Recording(NamedTuple):
             """Increase of counter `name` after the warm-up, mean of each class; (flow_class,)."""
             return class_means(counts, increase(self.flows[name])[np.newaxis])[0]
 
+        counters = ("admitted", "lost", "waited", "lost_waited", "work")
         return IntervalTotals(
             float(self.times[-1]) - warmup,
             count=np.array(counts),
@@ -158,7 +160,7 @@ class Recording(NamedTuple):
             flow_delivered=increase(self.flows["delivered"]),
             capacity=self.service_rates,
             backlog=increase(self.links["backlog"]),
-            **{name: increase(self.links[name]) for name in ("admitted", "lost", "waited", "work")},
+            **{name: increase(self.links[name]) for name in counters if name in self.links},
         )
 
 

@@ -19,7 +19,7 @@ from vegasfluid import (
     Vegas,
     modelfile,
 )
-from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equilibria
+from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equilibria, with_proof
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.equilibria.multistart import same_equilibrium
 from vegasfluid.analysis.linear_stability.disturbances import disturbed, growth_rate
@@ -218,6 +218,27 @@ def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
     assert found.continuum is not None
     assert (found.count, found.complete, found.proof) == (0, False, None)
     assert "not counted" in found.summary
+
+
+def test_from_given_queues_both_ends_of_the_set_are_reported() -> None:
+    """Ten flows keep 2.5 to 3.5 packets each: a queue of 25 packets is the lower end."""
+    law = Vegas(alpha=2, beta=4)
+    low, high = (10 * backlog for backlog in law.equilibrium_backlogs)
+    idle = Network(Link(1000.0, 200), {"vegas": Flows(10, law, base_rtt=0.05)})
+    found = all_equilibria(idle, starts=[[low]], budget=0).continuum
+    assert found is not None
+    assert found.upper is not None
+    assert found.values.queue == pytest.approx([low])
+    assert found.upper.values.queue == pytest.approx([high], rel=1e-6)
+
+
+@pytest.mark.parametrize(("buffer", "aqm"), [(200, DropTail()), (60, RED), (40, RED)])
+def test_the_queue_of_an_equilibrium_that_is_only_proven_is_at_most_the_buffer(buffer, aqm) -> None:
+    """It is the queue that the solver finds, without the fraction that overflows."""
+    full = Network(Link(1000.0, buffer, aqm), {"reno": Flows(20, Reno(), base_rtt=0.05)})
+    (((low, high),),) = with_proof([], monotone_network(full, THEORY), 100).proven_only
+    assert high - 1e-6 < low <= high <= buffer
+    assert equilibrium(full).values.queue == pytest.approx([high], abs=1e-6)
 
 
 # ---- invalid input

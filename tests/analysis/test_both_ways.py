@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vegasfluid import Flows, Link, Network, Red, Reno, simulate_fluid
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, simulate_fluid
 from vegasfluid.analysis import equilibrium, stability
+from vegasfluid.analysis.applicable_formulas import applicable_formulas, drop_tail_formulas
+from vegasfluid.analysis.charts import points_at, reno_point
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
+from vegasfluid.errors import Unsupported
 
 LINK = Link(1000.0, 200, Red(min_thresh=30, max_thresh=120), delay=0.01)
 FORWARD = Flows(10, Reno(), base_rtt=0.06, initial_ssthresh=5.0)
@@ -26,6 +29,28 @@ def simulated(network: Network) -> xr.Dataset:
 @pytest.fixture(scope="module")
 def point() -> Equilibrium:
     return equilibrium(NETWORK)
+
+
+@pytest.mark.unoptimised
+def test_formulas_and_charts_take_the_queue_of_the_data() -> None:
+    """Three flows against ten have larger windows; the formulas give those of the solver."""
+    few = replace(FORWARD, count=3, direction="reverse")
+    state = equilibrium(Network(LINK, {"forward": FORWARD, "reverse": few}))
+    windows = {form.name: form.value for form in applicable_formulas(state, None, 1.0)}
+    assert windows == pytest.approx(
+        {f"window of {name}": state.mean(name, "cwnd") for name in ("forward", "reverse")}
+    )
+    assert state.mean("reverse", "cwnd") > 2 * state.mean("forward", "cwnd")
+    assert points_at(state) == {}
+    with pytest.raises(Unsupported, match="direction reverse"):
+        reno_point(state)
+
+
+def test_the_sawtooth_has_no_formulas_for_data_both_ways() -> None:
+    """They share no queue, so neither gets a part of what the other leaves."""
+    one = Flows(1, Reno(), base_rtt=0.04)
+    flows = {"reno": one, "vegas": replace(one, law=Vegas(), direction="reverse")}
+    assert drop_tail_formulas(Network(Link(1000.0, 60), flows)) == []
 
 
 @pytest.mark.slow

@@ -68,6 +68,17 @@ def test_a_full_buffer_drops_packets_of_the_longest_queues_only() -> None:
     assert data["queue"].values.max() <= 40
 
 
+def test_the_queueing_delay_is_that_of_the_packets_that_are_sent() -> None:
+    """By hand: two packets arrive in the time of one that is sent, 21 of 41 are dropped at once.
+
+    The queue grows from 20 to 41. Of the 21 packets that are sent meanwhile the j-th has waited
+    (19 + j) / 2 packet times, j from 0 to 20; those that are dropped have waited for longer.
+    """
+    data = run(FqCoDel(target=10.0, interval=100.0), {"fast": udp(1, 2 * CAPACITY)}, buffer=40)
+    assert metrics.mean_queue(data).item() == pytest.approx(30.5, rel=0.05)
+    assert metrics.queueing_delay(data).item() == pytest.approx(14.5 / CAPACITY, rel=0.05)
+
+
 def test_a_full_buffer_of_fq_drops_what_arrives() -> None:
     data = run(Fq(), {"full": udp(2, 2000.0)}, buffer=40)
     assert data["queue"].values.max() == 40

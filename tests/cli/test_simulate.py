@@ -40,6 +40,7 @@ ONLY_PACKETS = {
     **dict.fromkeys(["ssthresh", "early", "forced", "full", "vegas_diff"], "packets"),
     **dict.fromkeys(["vegas_unchanged", "vegas_above_beta", "vegas_below_alpha"], "1"),
     "vegas_above_gamma": "1",
+    "lost_waited": "packets s",
 }
 """Units of what the packet simulator alone notes."""
 

@@ -148,6 +148,42 @@ def test_vegas_keeps_packets_between_alpha_and_beta_in_the_queue():
     assert vegas.vegas.beta.low <= 8 <= vegas.vegas.beta.high
 
 
+def test_a_flow_that_does_not_count_losses_is_not_taken_as_lossless():
+    """By hand: 3 of the 5 * 600 packets of each sawtooth are sent again."""
+    counted, other = drop_tail().flows
+    other = replace(other, retransmitted_packets=None)
+    assert estimate(Measurement((counted, other))).loss_fraction == pytest.approx(1e-3, rel=0.1)
+    document = estimate(Measurement((other,))).document()
+    assert document["retransmit_share"] is None
+    assert document["queue"]["how"] == "unknown, as retransmissions were not measured"
+
+
+def test_a_queue_of_unknown_discipline_leaves_the_estimate_from_losses():
+    assert estimate(Measurement(drop_tail().flows, (counters(""),))).discipline.name == "droptail"
+
+
+def test_vegas_without_windows_has_no_known_parameters():
+    flow = samples("a > x", TIMES, 1.0, control="vegas", window_packets=None)
+    (vegas,) = estimate(Measurement((flow,))).classes
+    assert vegas.vegas is not None
+    assert not vegas.vegas.alpha.is_known
+    assert "were not measured" in vegas.vegas.beta.how
+
+
+def test_a_flow_that_ends_before_the_measured_time_is_left_out():
+    early = samples("c > z", TIMES[:40], 0.4)
+    assert estimate(Measurement((*drop_tail().flows, early))) == estimate(drop_tail())
+
+
+@pytest.mark.parametrize("span", [0.0, 0.005])
+def test_a_measurement_at_a_single_time_is_refused(span):
+    """A clock of whole seconds, and a transfer within one."""
+    time = np.linspace(0.0, span, 30)
+    data = np.arange(30) * 10 * SEGMENT
+    with pytest.raises(InvalidInput, match="without such a flow"):
+        estimate(Measurement((samples("a > x", time, 1.0, delivered_bytes=data),)))
+
+
 @pytest.mark.parametrize("missing", ["rtt_s", "delivered_bytes"])
 def test_a_measurement_without_rtts_or_data_is_refused(missing):
     flows = tuple(replace(flow, **{missing: None}) for flow in drop_tail().flows)

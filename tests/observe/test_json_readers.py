@@ -32,6 +32,18 @@ def test_report_of_a_sender_with_two_streams(tmp_path):
     assert second.retransmitted_packets.tolist() == [0.0, 0.0, 2.0]
 
 
+def test_a_sender_that_does_not_report_retransmissions_has_none(tmp_path):
+    intervals = copy.deepcopy(INTERVALS)
+    for interval in intervals:
+        for stream in interval["streams"]:
+            del stream["retransmits"]
+    report = {"start": START, "intervals": intervals, "end": END}
+    first, second = read(written(tmp_path, json.dumps(report))).flows
+    assert first.vantage == second.vantage == "sender"
+    assert first.retransmitted_packets is None
+    assert second.retransmitted_packets is None
+
+
 def test_report_of_an_old_version_without_rtts():
     measurement = read(Path(__file__).parent / "data" / "iperf-3.0.11.json")
     (flow,) = measurement.flows

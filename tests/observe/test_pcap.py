@@ -5,8 +5,10 @@ import struct
 import numpy as np
 import pytest
 
+from tests.observe import samples as written
 from tests.observe.samples import ACK, SYN, pcap, pcapng, tcp_packet
 from vegasfluid.observe import MeasurementFileError, read
+from vegasfluid.observe.readers import pcap as pcap_reader
 
 SIZE = 1448
 RTT, START = 0.04, 1_700_000_000.0
@@ -124,6 +126,27 @@ def test_what_cannot_be_read_is_refused_with_its_packet(tmp_path, change, messag
     with pytest.raises(MeasurementFileError) as caught:
         flow_of(tmp_path, change(pcap(transfer(0.0005, RTT))))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("reused", [False, True])
+def test_the_number_of_connections_is_limited_also_where_ports_are_reused(
+    tmp_path, monkeypatch, reused
+):
+    """Each SYN with another number begins a connection: three are read, four are not."""
+    monkeypatch.setattr(pcap_reader, "MOST_CONNECTIONS", 3)
+    file = tmp_path / "capture.pcap"
+    for count in (3, 4):
+        packets = []
+        for number in range(count):
+            monkeypatch.setattr(written, "PORTS", (40_000 + (0 if reused else number), 5201))
+            first = 1000 * number
+            packets.append((number + 0.0, tcp_packet(True, first, 0, SYN, 0, None)))
+            packets.append((number + 0.1, tcp_packet(True, first + 1, 1, ACK, SIZE, None)))
+        file.write_bytes(pcap(packets))
+        if count == 3:
+            assert len(read(file).flows) == 3
+    with pytest.raises(MeasurementFileError, match="at most 3 connections"):
+        read(file)
 
 
 def test_a_capture_that_was_cut_is_read_up_to_there(tmp_path):

@@ -66,7 +66,7 @@ def counters(sim: Simulation) -> None:
     assert (np.diff(sim.times["at"]) > 0).all()
     for field in ("sent", "delivered", "dropped", "retransmitted", "timeouts"):
         assert (np.diff(sim.flow_samples[field], axis=0) >= 0).all(), field
-    for field in ("admitted", "early", "forced", "full", "marked", "waited", "work"):
+    for field in ("admitted", "early", "forced", "full", "marked", "waited", "lost_waited", "work"):
         assert (np.diff(sim.link_samples[field], axis=0) >= 0).all(), field
     assert (sim.flow_samples["delivered"] <= sim.flow_samples["sent"]).all()
     assert (sim.flow_samples["cwnd"] >= 1).all()

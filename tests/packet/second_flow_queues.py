@@ -84,7 +84,9 @@ class FlowQueues(Queue):
     def cut_longest(self, now: int) -> None:
         longest = max(self.in_order(), key=OwnQueue.size)
         for _ in range(min(64, math.ceil(len(longest.packets) / 2))):
-            self.lose("full", longest.packets.popleft()[1], now)
+            came, queued = longest.packets.popleft()
+            self.lost_waited += now - came
+            self.lose("full", queued, now)
 
     def in_order(self) -> list[OwnQueue]:
         """Queues in the order of their flows: the first of equal ones is cut."""
@@ -123,6 +125,7 @@ class FlowQueues(Queue):
         state.ect = is_data and flow.spec.ecn and flow.spec.law.rules.reliable
         verdict = self.link.aqm.rule.decide(state, self.length(), 0.0)
         if verdict in (EARLY, FORCED):
+            self.lost_waited += now - came
             self.lose({EARLY: "early", FORCED: "forced"}[verdict], queued, now)
             return None
         self.counts["marked"] += verdict == MARK

@@ -93,6 +93,8 @@ class Queue:
         self.serving: QueuedPacket | None = None
         self.idle_since, self.free, self.work = 0, 0, 0.0
         self.counts = Counter(dict.fromkeys(("admitted", "early", "forced", "full", "marked"), 0))
+        self.lost_waited = 0
+        """What packets waited that were dropped afterwards, ps."""
         self.log: list[tuple[float, ...]] = []
         self.came: list[int] = []
         """When packets of data came."""

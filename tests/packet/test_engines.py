@@ -83,6 +83,8 @@ def require_agreement(
         np.testing.assert_array_equal(first.bins["count"][:, number], arrivals(queue, end))
         total = first.link_samples["waited"][-1, number]
         assert total == pytest.approx(waited(queue, end), rel=1e-12, abs=10)
+        lost = first.link_samples["lost_waited"][-1, number]
+        assert lost == pytest.approx(queue.lost_waited, rel=1e-12)
     for number, flow in enumerate(second.flows):
         require_same(first.flow_samples, number, of_flow(flow, ticks), f"{flow.name} ({number})")
 

@@ -95,10 +95,10 @@ def drop_tail_formulas(network: Network) -> list[ApplicableFormula]:
     Returns:
         For Reno alone the utilisation (a fraction). With Vegas: the queue after a halving
         (packets), Vegas's share of the link (a fraction) and the fair backlogs (packets); the
-        backlog of Vegas is the equilibrium backlog of its alpha. Empty for any other network, and
-        for a backlog that is not below the buffer.
+        backlog of Vegas is the equilibrium backlog of its alpha. Empty for any other network, for
+        flows in the reverse direction, and for a backlog that is not below the buffer.
     """
-    if len(network.links) != 1 or not network.link.aqm.shares_full_buffer:
+    if len(network.links) != 1 or network.two_way or not network.link.aqm.shares_full_buffer:
         return []
     laws = {name: flows.law for name, flows in network.flows.items() if flows.count == 1}
     vegas = {name: law for name, law in laws.items() if isinstance(law, Vegas)}
@@ -135,10 +135,9 @@ def window_formulas(point: Equilibrium, process: str) -> Iterator[ApplicableForm
     Each takes drop probability, round-trip times and parameters from `point`; `process` is a name
     in `LOSS_PROCESSES`. Classes without losses or without a formula are left out.
     """
-    common = link_values(point)
     for name, flows in point.network.flows.items():
         law = flows.law.plain if isinstance(flows.law, VegasRerouting) else flows.law
-        values = common | class_values(point, name) | law_values(law, process)
+        values = class_values(point, name) | law_values(law, process)
         formula = window_formula(law, process, values["drop_prob"])
         if formula is not None:
             label = "saturated window" if isinstance(law, Vegas) else "window"
@@ -176,16 +175,16 @@ def fair_alpha_formulas(
     They are the queue and the fair alphas (packets) with which a flow of class `tuned` has `ratio`
     times the goodput of a Reno flow, alpha at saturation (packets), and the largest ratio.
     `process` is a name in `LOSS_PROCESSES`. Yields nothing if the queue is not RED, class `tuned`
-    is not Vegas, or another class is neither Reno nor NewReno.
+    is not Vegas, another class is neither Reno nor NewReno, or flows are in the reverse direction.
     """
     network = point.network.resolved()
     law, red = network.flows[tuned].law, network.link.aqm
     others = [flows for name, flows in network.flows.items() if name != tuned]
     if not isinstance(law, Vegas) or not isinstance(red, Red):
         return
-    if not all(isinstance(flows.law, Reno) for flows in others):
+    if network.two_way or not all(isinstance(flows.law, Reno) for flows in others):
         return
-    values = link_values(point) | class_values(point, tuned) | law_values(law, process)
+    values = class_values(point, tuned) | law_values(law, process)
     competitors, count = sum(flows.count for flows in others), network.flows[tuned].count
     values |= {"ratio": ratio, "tuned": float(count), "competitors": float(competitors)}
     values |= {"count": competitors + ratio * count, "min_thresh": red.min_thresh}
@@ -208,27 +207,19 @@ def fair_alpha_formulas(
         yield from applicable(name, formula, values)
 
 
-def link_values(point: Equilibrium) -> Values:
-    """Arguments of formulas from the one link of an equilibrium.
+def class_values(point: Equilibrium, name: str) -> Values:
+    """Arguments of formulas from class `name` and the one link of an equilibrium.
 
-    Keys: `capacity` (packets/s), `buffer` and `queue` (packets), `drop_prob` (probability of a drop
-    or mark). The queue is the one in the forward direction.
+    Keys: `capacity` (packets/s) and `buffer` (packets) of the link; `queue` (packets) and
+    `drop_prob` (probability of a drop or mark) of the queue in which the class's data wait; means
+    over the class's flows: `rtt` and `base_rtt` (s), `backlog` (packets of one flow).
     """
-    link = point.network.link
+    link, ([queue], _) = point.network.link, point.network.queue_indices(name)
     return {
         "capacity": float(link.capacity),
         "buffer": float(link.buffer),
-        "queue": float(point.values.queue[0]),
-        "drop_prob": float(point.values.drop_prob[0]),
-    }
-
-
-def class_values(point: Equilibrium, name: str) -> Values:
-    """Arguments of formulas from class `name` at an equilibrium, as means over its flows.
-
-    Keys: `rtt` and `base_rtt` (s), `backlog` (packets of one flow).
-    """
-    return {
+        "queue": float(point.values.queue[queue]),
+        "drop_prob": float(point.values.drop_prob[queue]),
         "rtt": point.mean(name, "rtt"),
         "base_rtt": float(np.mean(point.network.base_rtts(name))),
         "backlog": point.mean(name, "backlog"),

@@ -214,19 +214,35 @@ def find_alpha(
     """The alpha (packets) of class `tuned` that gives a goodput ratio, with a proof if possible.
 
     `ratio` is the goodput of a tuned flow divided by that of a flow of the other classes. Alpha is
-    taken from a proof where proofs cover the network, else found numerically. If none is found,
-    `nearest` has the alpha for 95 % of the largest ratio. If `tuned` is None, so are all of these.
+    taken from a proof where proofs cover the network. Without a proof, or if no equilibrium is
+    found with that alpha, it is found numerically. If none is found or proven, `nearest` has the
+    alpha for 95 % of the largest ratio. If `tuned` is None, so are all of these.
     """
     certificate, missing = attempt(lambda: certify(network, tuned, ratio, options))
     if tuned is None:
         return AlphaResult(None, None, missing)
+    fair = None
     if certificate is not None:
-        alpha = float(certificate.alpha)
-        point = equilibrium(network_with_alpha(network, tuned, alpha), options)
-        return AlphaResult(FairAlpha(alpha, point), certificate, missing)
-    fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, options))
-    nearest, _ = (None, "") if fair else attempt(lambda: nearest_alpha(network, tuned, options))
-    return AlphaResult(fair, None, missing, nearest)
+        fair, _ = attempt(
+            lambda: with_equilibrium(network, tuned, float(certificate.alpha), options)
+        )
+    if fair is None:
+        fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, options))
+    if fair is not None or certificate is not None:
+        return AlphaResult(fair, certificate, missing)
+    nearest, _ = attempt(lambda: nearest_alpha(network, tuned, options))
+    return AlphaResult(None, None, missing, nearest)
+
+
+def with_equilibrium(
+    network: Network, tuned: str, alpha: float, options: FluidOptions
+) -> FairAlpha:
+    """An alpha (packets) of class `tuned`, with the equilibrium of the network with it.
+
+    Raises:
+        SolveFailed: if no equilibrium is found.
+    """
+    return FairAlpha(alpha, equilibrium(network_with_alpha(network, tuned, alpha), options))
 
 
 def packet_ratio(network: Network, tuned: str | None, result: AlphaResult) -> PacketRatio | None:
@@ -287,7 +303,7 @@ def search_all(point: Equilibrium) -> Equilibria:
 
 def certify(
     network: Network, tuned: str | None, ratio: float, options: FluidOptions
-) -> Certificate | None:
+) -> Certificate:
     """A proof of the alpha (packets) with which a flow of class `tuned` has a goodput ratio.
 
     `ratio` is relative to a flow of the other classes.

@@ -200,7 +200,7 @@ def observed(measurement: Measurement) -> ObservedMeans:
     rates = flow_rates(grid)
     vegas = np.array([control == VEGAS for control in grid.controls])
     delay = base_rtts(grid).delay
-    losses = np.vstack([np.diff(grid.repeated.sum(axis=0)), np.diff(grid.delivered.sum(axis=0))])
+    losses = np.diff(grid.loss_counts)
     names = dict.fromkeys(grid.controls)
     return ObservedMeans(
         flows={name: grid.controls.count(name) for name in names},
@@ -208,7 +208,7 @@ def observed(measurement: Measurement) -> ObservedMeans:
         throughput=mean_of(lambda data: float(np.nansum(data, axis=0).mean()), rates),
         queueing_delay=mean_of(lambda data: float(data.mean()), delay),
         retransmit_share=mean_of(lambda data: float(data[0].sum() / max(data[1].sum(), 1)), losses)
-        if grid.has_repeated
+        if grid.has_repeated.any()
         else unknown("retransmissions were not measured"),
         jain_index=mean_of(lambda data: float(jain_index(means(data))), rates),
         estimate=estimate_grid(grid, link_counters(measurement.queues, grid.packet_bytes)),

@@ -113,7 +113,7 @@ def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
     """
     step = grid.step
     width = max(1, int(np.ceil(ROUND_TRIPS * float(np.nanmedian(grid.rtt)) / step)))
-    repeated = grid.repeated.sum(axis=0)
+    repeated, _ = grid.loss_counts
     plateau = float(np.quantile(delay, PLATEAU))
     starts = np.arange(width, len(delay) - width, width)
     level = np.array([delay[k - width : k + width + 1].max() for k in starts])
@@ -121,7 +121,7 @@ def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
     problem = ""
     if plateau < SHORTEST_DELAY:
         problem = "no queue was seen"
-    elif not grid.has_repeated:
+    elif not grid.has_repeated.any():
         problem = "retransmissions were not measured"
     elif np.nanmedian(grid.rtt) < COARSE * step:
         problem = f"samples are {step:.2g} s apart, more than four RTTs"
@@ -200,9 +200,8 @@ def early_drop_curve(
     width = max(1, int(np.ceil(max(1.0, 5 * float(np.nanmedian(grid.rtt))) / step)))
     edges = np.arange(0, len(delay), width)
     queue = np.array([delay[k : k + width].mean() for k in edges[:-1]]) * capacity
-    lost = np.diff(grid.repeated.sum(axis=0)[edges])
-    sent = np.maximum(np.diff(grid.delivered.sum(axis=0)[edges]), 1.0)
-    fraction = lost / sent
+    lost, sent = np.diff(grid.loss_counts[:, edges])
+    fraction = lost / np.maximum(sent, 1.0)
     slope, _ = np.polyfit(queue, fraction, 1) if len(queue) > 2 else (0.0, 0.0)
     mean = float(fraction.mean())
     lowest = max(float(np.quantile(queue, 0.1)) * 0.8, 1.0)

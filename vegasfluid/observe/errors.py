@@ -25,7 +25,8 @@ class MeasurementFileError(VegasfluidError, ValueError):
 
     def __init__(self, source: str, place: str, problem: str, given: str = "") -> None:
         self.source, self.place = source, place
-        excerpt = given if len(given) <= LONGEST_EXCERPT else given[:LONGEST_EXCERPT] + "..."
+        shown = printable(given[: LONGEST_EXCERPT + 1])
+        excerpt = shown if len(shown) <= LONGEST_EXCERPT else shown[:LONGEST_EXCERPT] + "..."
         where = f"{source}, {place}" if place else source
-        rest = f", but here is '{printable(excerpt)}'" if excerpt else ""
+        rest = f", but here is '{excerpt}'" if excerpt else ""
         super().__init__(f"{printable(where)}: {problem}{rest}.")

@@ -51,8 +51,8 @@ class NetworkEstimate:
     """Fraction of the time in which the queue was not empty."""
     queueing_delay: float
     """Median queueing delay, s."""
-    loss_fraction: float
-    """Packets sent again, relative to packets delivered."""
+    loss_fraction: float | None
+    """Packets sent again, relative to packets delivered; None if they were not measured."""
     discipline: Discipline
     """Discipline of the bottleneck's queue."""
     buffer: Estimated
@@ -154,13 +154,21 @@ def estimate_grid(grid: TimeGrid, link: LinkCounters | None = None) -> NetworkEs
         capacity=found,
         busy=rates.busy,
         queueing_delay=float(np.median(base.delay)),
-        loss_fraction=float(grid.losses.sum() / max(grid.packets.sum(), 1.0)),
+        loss_fraction=_loss_fraction(grid),
         discipline=queue,
         buffer=_buffer(shape, queue, found, link),
         early_drops=early,
         classes=measured_classes(grid, base.flows),
         competitors=others,
     )
+
+
+def _loss_fraction(grid: TimeGrid) -> float | None:
+    """Packets sent again, relative to packets delivered by the flows that count them."""
+    if not grid.has_repeated.any():
+        return None
+    lost, sent = grid.loss_counts[:, -1] - grid.loss_counts[:, 0]
+    return float(lost / max(sent, 1.0))
 
 
 def _competitors(grid: TimeGrid, rates: Capacity, link: LinkCounters | None) -> Competitors | None:

@@ -71,7 +71,7 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
         numbers["probability"] = probability
     limit = numbers.pop("limit", 0.0)
     name = DROP_TAIL if queue.kind in FIRST_IN_FIRST_OUT else queue.kind
-    found = Discipline(name, True, f"tc shows {queue.kind}", numbers)
+    found = Discipline(name, True, f"tc shows {queue.kind}", numbers) if name else None
     return LinkCounters(found, limit or None, _counted(queue, packet_bytes))
 
 

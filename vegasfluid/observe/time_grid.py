@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ SEGMENT_BYTES = 1448.0
 """Data of a full packet where it is not known: that of Ethernet with TCP time stamps, bytes."""
 HEADER_BYTES = 52
 """Headers of IPv4 and of TCP with time stamps, bytes."""
+LEAST_RTTS = 2
+"""Number of times of the grid with an RTT below which a flow is left out."""
 LEAST_STEPS = 2.0
 """Steps of time in the shortest interval over which rates are averaged."""
 BEGINNING = 0.1
@@ -44,7 +46,7 @@ class TimeGrid(NamedTuple):
         window: congestion window, NaN while a flow is not there, packets; (flow, time).
         delivered: packets delivered so far; (flow, time).
         repeated: packets sent again so far, 0 for a flow that has no such counter; (flow, time).
-        has_repeated: whether at least one flow has that counter.
+        has_repeated: whether each flow has that counter; (flow,).
         least_rtt: smallest RTT of each flow, s; (flow,).
         is_smoothed: whether it is the smallest smoothed RTT, an upper bound; (flow,).
         controls: congestion control of each flow; empty: not known.
@@ -57,7 +59,7 @@ class TimeGrid(NamedTuple):
     window: np.ndarray
     delivered: np.ndarray
     repeated: np.ndarray
-    has_repeated: bool
+    has_repeated: np.ndarray
     least_rtt: np.ndarray
     is_smoothed: np.ndarray
     controls: tuple[str, ...]
@@ -83,6 +85,15 @@ class TimeGrid(NamedTuple):
     def losses(self) -> np.ndarray:
         """Packets that each flow sent again during the measurement; (flow,)."""
         return self.repeated[:, -1] - self.repeated[:, 0]
+
+    @property
+    def loss_counts(self) -> np.ndarray:
+        """Packets sent again so far, and packets delivered so far by the same flows; (2, time).
+
+        Flows without a counter of packets sent again are left out of both.
+        """
+        counters = (self.repeated, self.delivered)
+        return np.stack([counter[self.has_repeated].sum(axis=0) for counter in counters])
 
     @property
     def mean_rate(self) -> float:
@@ -115,9 +126,9 @@ def binned_rates(
 def time_grid(measurement: Measurement) -> TimeGrid:
     """The flows of a measurement at common times, without its beginning (10 %, at most 5 s).
 
-    Flows without RTTs, with fewer than 50 packets or 20 samples, or with less than 0.1 % of the
-    packets of the largest flow are left out. Of two flows with the same name (a flow in two files)
-    the one with more samples is used.
+    Flows without RTTs after the beginning, with fewer than 50 packets or 20 samples, or with less
+    than 0.1 % of the packets of the largest flow are left out. Of two flows with the same name (a
+    flow in two files) the one with more samples is used.
 
     Args:
         measurement: what was read.
@@ -126,31 +137,40 @@ def time_grid(measurement: Measurement) -> TimeGrid:
         InvalidInput: if no flow is left.
     """
     flows = _used(measurement)
+    time = _times(flows) if flows else np.zeros(0)
+    rtts = [_values(time, flow, flow.rtt_s) for flow in flows]
+    there = [np.isfinite(rtt).sum() >= LEAST_RTTS for rtt in rtts]
+    flows, rtts = list(compress(flows, there)), list(compress(rtts, there))
     if not flows:
         allowed = (
-            f"of at least one flow with RTTs, {LEAST_PACKETS:g} packets and {LEAST_SAMPLES} samples"
+            f"of at least one flow with {LEAST_PACKETS:g} packets, {LEAST_SAMPLES} samples, and "
+            f"RTTs after the first {BEGINNING:.0%} of the time (at most {LONGEST_BEGINNING:g} s)"
         )
         raise InvalidInput("observe", "the measurement", allowed, Words("without such a flow"))
-    first = min(float(flow.time_s[0]) for flow in flows)
-    last = max(float(flow.time_s[-1]) for flow in flows)
-    first += min(BEGINNING * (last - first), LONGEST_BEGINNING)
-    steps = [float(np.median(np.diff(flow.time_s))) for flow in flows]
-    step = max(SHORTEST_STEP, float(np.median(steps)), (last - first) / MOST_TIMES)
-    time = np.arange(first, last, step)
     least = [_least_rtt(flow) for flow in flows]
     return TimeGrid(
         time=time,
-        rtt=np.stack([_values(time, flow, flow.rtt_s) for flow in flows]),
+        rtt=np.stack(rtts),
         window=np.stack([_values(time, flow, flow.window_packets) for flow in flows]),
         delivered=np.stack([_counter(time, flow, _packets(flow)) for flow in flows]),
         repeated=np.stack([_counter(time, flow, flow.retransmitted_packets) for flow in flows]),
-        has_repeated=any(flow.retransmitted_packets is not None for flow in flows),
+        has_repeated=np.array([flow.retransmitted_packets is not None for flow in flows]),
         least_rtt=np.array([rtt for rtt, _ in least]),
         is_smoothed=np.array([is_smoothed for _, is_smoothed in least]),
         controls=tuple(flow.congestion_control or "" for flow in flows),
         paths=tuple(flow.receiver or "" for flow in flows),
         packet_bytes=round(max(_segment(flow) for flow in flows)) + HEADER_BYTES,
     )
+
+
+def _times(flows: list[FlowSamples]) -> np.ndarray:
+    """Times of the grid, s, without the beginning of the measurement; (time,)."""
+    first = min(float(flow.time_s[0]) for flow in flows)
+    last = max(float(flow.time_s[-1]) for flow in flows)
+    first += min(BEGINNING * (last - first), LONGEST_BEGINNING)
+    steps = [float(np.median(np.diff(flow.time_s))) for flow in flows]
+    step = max(SHORTEST_STEP, float(np.median(steps)), (last - first) / MOST_TIMES)
+    return np.arange(first, last, step)
 
 
 def _used(measurement: Measurement) -> list[FlowSamples]:

@@ -40,22 +40,28 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> DeadBandEstimate:
     Linux compares `cwnd (RTT / baseRTT - 1)` with alpha and beta (tcp_vegas.c), where baseRTT is
     the smallest RTT of the flow itself. Flows come to a halt anywhere between the two, so the
     smallest median backlog of a flow is near alpha and the largest near beta, if there are many.
-    Both are unknown if more than 1.5 % of the packets are lost.
+    Both are unknown if more than 1.5 % of the packets are lost, and without windows.
 
     Args:
         grid: samples of all flows at common times.
         flows: indices of the flows that run Vegas, at least one.
     """
+    flows = [flow for flow in flows if np.isfinite(grid.window[flow] + grid.rtt[flow]).any()]
+    if not flows:
+        never = unknown("the windows of the Vegas flows were not measured")
+        return DeadBandEstimate(never, never)
     backlog = grid.window[flows] * (grid.rtt[flows] / grid.least_rtt[flows, None] - 1)
-    repeated, delivered = grid.losses[flows], grid.packets[flows]
+    counted = [flow for flow in flows if grid.has_repeated[flow]]
+    repeated, delivered = grid.losses[counted], grid.packets[counted]
     if repeated.sum() > MOST_LOSSES * delivered.sum():
         lost = float(repeated.sum() / max(delivered.sum(), 1.0))
         never = unknown(f"losses ({lost:.1%} of the packets) rather than Vegas set its windows")
         return DeadBandEstimate(never, never)
     lossless = np.diff(grid.repeated[flows], axis=1, prepend=grid.repeated[flows, :1]) < 0.5
+    calm = lossless & np.isfinite(backlog)
     medians = [
-        float(np.nanmedian(each[calm])) if calm.any() else float(np.nanmedian(each))
-        for each, calm in zip(backlog, lossless, strict=True)
+        float(np.median(each[when])) if when.any() else float(np.nanmedian(each))
+        for each, when in zip(backlog, calm, strict=True)
     ]
     least = max(min(medians) - SMOOTHING, 0.5)
     most = max(max(medians) - SMOOTHING / 2, least)

@@ -44,6 +44,12 @@ MOST_DROPPED = 64
 """Largest number of packets dropped at once from the longest queue (RFC 8290, section 4.1)."""
 
 
+def drop_taken(sim: Any, link: Any, queue: Any, position: int, now: int) -> None:
+    """Count the packet at a position in a flow's ring as dropped at `now` (ps), after its wait."""
+    link.lost_waited += now - packet_of(sim, queue.flow, queue.hop, position).time
+    count_drop(flow_of(sim, queue.flow), queue.hop)
+
+
 def count_drop(flow: Any, i: int) -> None:
     """Count a packet that the queue at a flow's hop `i` dropped: in `dropped` or `acks_dropped`."""
     if i < flow.data_hops:
@@ -147,9 +153,8 @@ def drop_longest(sim: Any, link: Any, now: int) -> None:
             longest, most = q, size
     queue = queue_of(sim, longest)
     for _ in range(min((queue.waiting + 1) // 2, MOST_DROPPED)):
-        take(sim, link, queue, now)
         link.full += 1
-        count_drop(flow_of(sim, queue.flow), queue.hop)
+        drop_taken(sim, link, queue, take(sim, link, queue, now), now)
 
 
 def judged(sim: Any, link: Any, queue: Any, position: int, now: int) -> int:
@@ -205,7 +210,7 @@ def next_packet(sim: Any, number: int, now: int) -> int:
         if decision in (EARLY, FORCED):
             link.early += decision == EARLY
             link.forced += decision == FORCED
-            count_drop(flow_of(sim, queue.flow), queue.hop)
+            drop_taken(sim, link, queue, position, now)
             continue
         size = hop_of(sim, queue.flow, queue.hop).relative_size
         queue.credit -= size

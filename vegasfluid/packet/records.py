@@ -112,11 +112,12 @@ the flow's own queue, -1: none) and `first` (the ring's first packet, which may 
 LINK = RNG | _fields(
     integers="service free buffer law head tail in_bytes"
     " admitted early forced full marked uniform_used ect now bin_width",
-    floats="waited work waiting_size relative_size avg_queue uniform count",
+    floats="waited lost_waited work waiting_size relative_size avg_queue uniform count",
 )
 """Fields of a link: `service` (ps a data packet), `free` (when it becomes idle, ps), `buffer`
 (packets), `head` and `tail` of the ring of waiting packets, counters of packets admitted, marked
-and dropped (early, by force, at a full buffer), `waited` (the sum of waiting times, ps), `work`
+and dropped (early, by force, at a full buffer), `waited` (the sum of waiting times, ps) and
+`lost_waited` (that of the packets dropped after they had waited, ps), `work`
 (size of admitted packets, in data packets), and for the queue discipline `waiting_size` (size of
 the packets that wait, in data packets; kept where `in_bytes` is set), `relative_size` (of the
 arriving packet, in data packets), `ect` (whether it may be marked), `now` (ps), `avg_queue`
@@ -177,12 +178,13 @@ window and slow-start threshold (packets)."""
 
 LINK_SAMPLE = np.dtype(
     [(name, np.int64) for name in ("admitted", "early", "forced", "full", "marked", "queue")]
-    + [(name, np.float64) for name in ("waited", "work", "backlog", "avg_queue")],
+    + [(name, np.float64) for name in ("waited", "lost_waited", "work", "backlog", "avg_queue")],
     align=True,
 )
 """Fields of a sample of a queue: counters since the start, `queue` and `avg_queue` (packets),
-`waited` (sum of waiting times, ps), `work` (size of the packets admitted, in data packets) and
-`backlog` (size of those yet to be transmitted, in data packets)."""
+`waited` (sum of waiting times, ps), `lost_waited` (that of the packets dropped afterwards, ps),
+`work` (size of the packets admitted, in data packets) and `backlog` (size of those yet to be
+transmitted, in data packets)."""
 
 
 TIME = np.dtype([("at", np.int64)])

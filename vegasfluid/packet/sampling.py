@@ -67,6 +67,7 @@ def sample_links(sim: Any, sampled: int) -> None:
         sample.full = link.full
         sample.marked = link.marked
         sample.waited = link.waited
+        sample.lost_waited = link.lost_waited
         sample.work = link.work
         sample.backlog = backlog(link, now)
         sample.avg_queue = link.avg_queue

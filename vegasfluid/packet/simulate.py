@@ -206,7 +206,8 @@ def recording_of(network: Network, times: np.ndarray, sim: Simulation) -> Record
     flow_samples = {name: flows[name].astype(float) for name in names_in(flows)}
     flow_samples["rtt"] /= PICOSECONDS
     link_samples = {name: links[name].astype(float) for name in names_in(links)}
-    link_samples["waited"] /= PICOSECONDS
+    for name in ("waited", "lost_waited"):
+        link_samples[name] /= PICOSECONDS
     link_samples["lost"] = link_samples["early"] + link_samples["forced"] + link_samples["full"]
     return Recording(
         network, times, flow_samples, link_samples, capacity=PICOSECONDS / sim.links["service"]

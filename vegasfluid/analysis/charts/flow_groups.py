@@ -13,6 +13,7 @@ from vegasfluid.analysis.charts.drift_derivatives import (
     StateValues,
     drop_prob_response,
 )
+from vegasfluid.errors import Unsupported
 from vegasfluid.network import Flows
 
 if TYPE_CHECKING:
@@ -66,9 +67,13 @@ def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
         equilibrium: of a network with one link, without flows in the reverse direction.
 
     Raises:
-        InvalidInput: for a network with several links.
+        InvalidInput: for a network with several links (`Unsupported` for flows in the reverse
+            direction).
     """
     network, queue = equilibrium.network.resolved(), float(equilibrium.values.queue[0])
+    if network.two_way:
+        reason = "ACKs wait among data, and the charts are for a single queue"
+        raise Unsupported("stability charts", "direction reverse", reason)
     windows, classes = iter(equilibrium.values.cwnd), equilibrium.solution.unknowns.classes
     for (name, flows), states in zip(network.flows.items(), classes, strict=True):
         access = np.inf if flows.access is None else flows.access
@@ -94,11 +99,12 @@ def link_drop_prob(equilibrium: Equilibrium, prob: str = "loss_signal_prob") -> 
         The probability at equilibrium, and its transfer functions as polynomials in s (1/s).
 
     Raises:
-        InvalidInput: for a network with several links.
+        InvalidInput: for a network with several links (`Unsupported` for flows in the reverse
+            direction).
     """
+    arrivals = sum(group.count * group.rate for group in flow_groups(equilibrium))
     link, [state] = equilibrium.network.resolved().link, equilibrium.solution.unknowns.aqm_states
     values = {name: float(np.asarray(value)) for name, value in state._asdict().items()}
     values |= {"queue": float(equilibrium.values.queue[0]), "buffer": link.buffer}
-    arrivals = sum(group.count * group.rate for group in flow_groups(equilibrium))
     values |= {"arrivals": arrivals, "capacity": link.capacity}
     return drop_prob_response(link.aqm, prob, values)

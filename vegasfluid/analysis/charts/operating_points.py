@@ -177,10 +177,11 @@ def points_at(equilibrium: Equilibrium) -> dict[str, RenoPoint | VegasPoint]:
 
     Returns:
         Points by class name; for a class with several base RTTs one for each, by `NAME, T ms` with
-        base RTT T. Empty for a network with several links.
+        base RTT T. Empty for a network with several links or with flows in the reverse direction.
     """
     points: dict[str, RenoPoint | VegasPoint] = {}
-    groups = list(flow_groups(equilibrium)) if len(equilibrium.network.links) == 1 else []
+    one_queue = len(equilibrium.network.links) == 1 and not equilibrium.network.two_way
+    groups = list(flow_groups(equilibrium)) if one_queue else []
     names = [group.name for group in groups]
     for group in groups:
         rtt = f", {1e3 * group.values['base_rtt']:.4g} ms" if names.count(group.name) > 1 else ""

@@ -21,10 +21,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flint import arb, ctx
+
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, after_events
 from vegasfluid.analysis.equilibria.multistart import SAME, multistart, same_equilibrium
 from vegasfluid.analysis.proofs.branch_and_prune import IsolatedZeros, isolate_zeros
-from vegasfluid.analysis.proofs.krawczyk import Box, Zero, inside, zero_near
+from vegasfluid.analysis.proofs.intervals import value_of
+from vegasfluid.analysis.proofs.krawczyk import (
+    PRECISION_BITS,
+    Box,
+    Zero,
+    float_ends,
+    inside,
+    zero_near,
+)
+from vegasfluid.analysis.proofs.links import LosslessLink
 from vegasfluid.analysis.proofs.monotone_network import MonotoneNetwork
 from vegasfluid.analysis.proofs.supported_networks import monotone_network
 from vegasfluid.errors import InvalidInput
@@ -45,13 +56,13 @@ class Equilibria:
 
     Args:
         isolated: isolated equilibria that were found, all different.
-        continuum: one equilibrium of a continuum, if one was found; else None.
+        continuum: lower end of a continuum, if one was found, with the upper end in `upper`; else
+            None.
         indices: sign of det(-F') for each of `isolated`: 1 or -1, or 0 if uncertain; empty without
             a proof. An equilibrium of index -1 is unstable. The indices of all equilibria add up to
             1 if none is degenerate.
         proven_only: queues of each further equilibrium that is proven to exist but was not found,
-            as (low, high) for each link, packets. At a full drop-tail buffer, bounds are the buffer
-            plus the fraction of arrivals that overflow.
+            as (low, high) for each link, packets.
         proof: zeros of the reduced equations, and undecided boxes; None if none was tried, or if
             there is a continuum.
     """
@@ -168,7 +179,7 @@ def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: i
     domain, known = tuple(reduced.bounds), [zero for zero in zeros if zero]
     proof = isolate_zeros(reduced, domain, known, budget)
     proven_only = tuple(
-        queues_of(zero.enclosure)
+        queues_of(zero.enclosure, reduced)
         for zero in proof.zeros
         if not any(inside(other.enclosure, zero.isolating_box) for other in known)
     )
@@ -194,12 +205,22 @@ def zero_of(point: Equilibrium, reduced: MonotoneNetwork) -> Zero | None:
     return zero if max(distances) < SAME else None
 
 
-def queues_of(box: Box) -> Box:
+def queues_of(box: Box, reduced: MonotoneNetwork) -> Box:
     """The (low, high) bounds of each link's queue, packets, from a box of occupancies.
 
-    One unknown, the occupancy, stands for three quantities of a link, of which at most one is not
-    at its limit: below 0 it is minus the spare capacity (packets/s), up to the buffer it is the
-    queue (packets), and beyond it the buffer plus the fraction of arrivals that overflow. Only
-    negative bounds are changed (to 0), so a bound of a full buffer may exceed it by up to 1.
+    One unknown, the occupancy, stands for three quantities of a link: below 0 it is minus the spare
+    capacity (packets/s), above it is the queue (packets) plus the fraction of arrivals that
+    overflow.
     """
-    return tuple((max(low, 0.0), max(high, 0.0)) for low, high in box)
+    return tuple(
+        queue_bounds(link, occupancies)
+        for link, occupancies in zip(reduced.links, box, strict=True)
+    )
+
+
+def queue_bounds(link: LosslessLink, occupancies: tuple[float, float]) -> tuple[float, float]:
+    """Bounds of a link's queue, packets, from those of its occupancy, with which it rises."""
+    with ctx.workprec(PRECISION_BITS):
+        first, last = (value_of(link.state(arb(end)).wait) * link.capacity for end in occupancies)
+        low, high = float_ends(first.union(last), outwards=True)
+    return max(low, 0.0), min(high, float(link.buffer))

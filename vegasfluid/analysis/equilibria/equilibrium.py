@@ -27,7 +27,7 @@ from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unkno
 from vegasfluid.analysis.equilibria.newton import newton, refine
 from vegasfluid.analysis.equilibria.quantities import Quantities, quantities
 from vegasfluid.analysis.equilibria.queue_sweeps import approximate_equilibrium
-from vegasfluid.errors import SolveFailed, Unsupported
+from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported
 from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
 from vegasfluid.fluid.parameters import as_floats, build_parameters
@@ -35,8 +35,10 @@ from vegasfluid.html_table import html_table
 from vegasfluid.network import Network, require_network
 
 __all__ = ["THEORY", "Equilibrium", "after_events", "equilibrium"]
-__all__ += ["equilibrium_model", "estimate", "finite_quantities", "quantities_near"]
+__all__ += ["equilibrium_model", "estimate", "finite_quantities", "quantities_near", "upper_end"]
 
+OF_GROUPS = ("cwnd", "rtt", "goodput", "backlog")
+"""Fields of `Quantities` with one value for each flow group."""
 THEORY = replace(MISRA_GONG_TOWSLEY, delayed_rtt=True)
 """Options of mean-field theory: mean windows without recovery and timeouts, and senders that see
 the round-trip time of one round trip ago."""
@@ -70,7 +72,15 @@ class Equilibrium:
             name: the flow class.
             quantity: name of a field of `Quantities` with a value for each flow group: `cwnd` or
                 `backlog` (packets), `rtt` (s), or `goodput` (packets/s of one flow).
+
+        Raises:
+            InvalidInput: for a class that does not exist, or another quantity.
         """
+        self.network.flow_class(name)
+        if quantity not in OF_GROUPS:
+            raise InvalidInput(
+                "Equilibrium", "quantity", f"one of {', '.join(OF_GROUPS)}", quantity
+            )
         parameters, structure = build_parameters(self.network)
         groups = dict(zip(self.network.flows, structure.class_slices, strict=True))[name]
         count = np.asarray(parameters.groups.count)[groups]
@@ -80,8 +90,10 @@ class Equilibrium:
     def ratio(self, tuned: str) -> float:
         """Mean goodput of a flow of class `tuned` divided by the mean over flows of other classes.
 
-        Infinite if the other flows have no goodput, NaN if no flow has any. The network needs a
-        second class.
+        Infinite if the other flows have no goodput, NaN if no flow has any.
+
+        Raises:
+            InvalidInput: for a class that does not exist (`Unsupported` without a second one).
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.divide(self.mean(tuned, "goodput"), self.goodput_of_others(tuned)))
@@ -89,8 +101,12 @@ class Equilibrium:
     def goodput_of_others(self, tuned: str) -> float:
         """Mean goodput of the flows of all classes but `tuned`, packets/s of one flow.
 
-        The network needs a second class.
+        Raises:
+            InvalidInput: for a class that does not exist (`Unsupported` without a second one).
         """
+        self.network.flow_class(tuned)
+        if len(self.network.flows) < 2:
+            raise Unsupported("Equilibrium", "a single flow class", "a ratio needs two classes")
         others = [name for name in self.network.flows if name != tuned]
         counts = [self.network.flows[name].count for name in others]
         return float(np.average([self.mean(name, "goodput") for name in others], weights=counts))
@@ -227,14 +243,25 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
     if not is_continuum(model, low.unknowns):
         values = finite_quantities(model, refine(model, low), low)
         return Equilibrium(network, options, values, low)
+    values = finite_quantities(model, low.unknowns, low)
+    return Equilibrium(network, options, values, low, upper_end(network, options, model))
+
+
+def upper_end(network: Network, options: FluidOptions, model: FluidModel) -> Equilibrium:
+    """The upper end of a continuum of equilibria, with each Vegas backlog at its largest.
+
+    Args:
+        network: after its events, with all flows started.
+        options: switches of the fluid model (`FluidOptions`).
+        model: the fluid model of the network.
+
+    Raises:
+        SolveFailed: if it is not found.
+    """
     laws = tuple(law.upper_variant() for law in model.parameters.laws)
     from_above = replace(model, parameters=model.parameters._replace(laws=laws))
     high = solution_from(model, approximate_equilibrium(converging(from_above)), side=1.0)
-    lower, upper = (
-        Equilibrium(network, options, finite_quantities(model, end.unknowns, end), end)
-        for end in (low, high)
-    )
-    return replace(lower, upper=upper)
+    return Equilibrium(network, options, finite_quantities(model, high.unknowns, high), high)
 
 
 def estimate(model: FluidModel) -> Solution:

@@ -89,9 +89,14 @@ def fair_alpha(
         alpha losses limit a Vegas flow, so the ratio has a largest value).
 
     Raises:
+        InvalidInput: for a class that is not Vegas, or a ratio that is not above 0.
         Unsupported: for a network with one flow class.
         SolveFailed: if no equilibrium is found.
     """
+    if not isinstance(network.flow_class(tuned).law, Vegas):
+        raise InvalidInput("fair_alpha", "tuned", "a class of Vegas flows", tuned)
+    if not 0 < ratio < math.inf:
+        raise InvalidInput("fair_alpha", "ratio", "above 0 and finite", ratio)
     if len(network.flows) < 2:
         raise Unsupported("fair_alpha", "a single flow class", "a ratio needs two classes")
 

@@ -20,6 +20,7 @@ from vegasfluid.analysis.equilibria.equilibrium import (
     equilibrium,
     equilibrium_model,
     finite_quantities,
+    upper_end,
 )
 from vegasfluid.analysis.equilibria.queue_newton import halton_queues, solution_near
 from vegasfluid.errors import InvalidInput, SolveFailed
@@ -59,8 +60,8 @@ class MultistartSearch:
     def try_near(self, queue: np.ndarray) -> None:
         """Add the equilibrium to which Newton's method leads from given queues to `found`, if any.
 
-        `queue` is in packets, (queues,). One of a continuum is kept in `continuum` instead; then
-        its `upper` is not the upper end, but a copy of itself.
+        `queue` is in packets, (queues,). The lower end of a continuum is kept in `continuum`
+        instead, with the upper end.
         """
         solution = solution_near(self.model, queue)
         if solution is None:
@@ -69,7 +70,8 @@ class MultistartSearch:
             values = finite_quantities(self.model, solution.unknowns, solution)
             point = Equilibrium(self.network, self.options, values, solution)
             continuum = is_continuum(self.model, solution.unknowns)
-            self.add(replace(point, upper=point) if continuum else point)
+            upper = upper_end(self.network, self.options, self.model) if continuum else None
+            self.add(replace(point, upper=upper))
 
     def try_between(self) -> None:
         """Search from queues between each two equilibria in `found`, and add new equilibria.

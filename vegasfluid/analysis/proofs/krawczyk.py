@@ -28,6 +28,7 @@ __all__ = [
     "Smooth",
     "Zero",
     "disjoint",
+    "float_ends",
     "inside",
     "krawczyk_image",
     "zero_in",

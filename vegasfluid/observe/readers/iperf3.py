@@ -176,8 +176,9 @@ def _add(
     if begin + total[2] < last - (end - begin) / 2:  # times begin again after omitted intervals
         total[2] = last - begin
     name = "sent_bytes" if is_sender else "delivered_bytes"
+    repeated = ["retransmitted_packets"] if "retransmits" in stream else []
     if not columns.time:
-        columns.add(begin, {name: 0.0, "retransmitted_packets": 0.0})
+        columns.add(begin, {name: 0.0, **dict.fromkeys(repeated, 0.0)})
     total[0] += finite(stream["bytes"])
     values = {name: total[0]}
     if "retransmits" in stream:

@@ -182,14 +182,14 @@ class _Reader:
         """
         if before is not None:
             self.ended.append(before)
-        if len(self.connections) + len(self.ended) >= 2 * MOST_CONNECTIONS:
+        connection = Connection(*ends)
+        self.connections[ends] = self.connections[ends[1], ends[0]] = connection
+        if len(self.connections) // 2 + len(self.ended) > MOST_CONNECTIONS:
             problem = (
                 f"the capture must have at most {MOST_CONNECTIONS} connections: select some by"
                 " tcpdump -r CAPTURE -w PART 'tcp port PORT'"
             )
             raise self.error("", problem)
-        connection = Connection(*ends)
-        self.connections[ends] = self.connections[ends[1], ends[0]] = connection
         return connection
 
     def measurement(self) -> Measurement:
