@@ -67,8 +67,8 @@ from ns import ns
 '''
 
 PHASE_NOTE = (
-    "ns-3's senders send without a random wait, so flows may synchronise at drop-tail queues. The "
-    "model's senders wait a random time of up to a packet time."
+    "ns-3's senders send without a random wait, so flows may synchronise where drops are not "
+    "random. The model's senders wait a random time of up to a packet time."
 )
 
 
