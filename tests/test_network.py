@@ -21,6 +21,7 @@ from vegasfluid.traffic.bulk import Bulk
 
 LINK = Link(capacity=1000.0, buffer=100)
 RENO = Flows(5, Reno(), base_rtt=0.04)
+CLOSER = Event(1.0, "bottleneck", 0.0)
 
 
 def weigle_feng(number: int) -> Network:
@@ -213,6 +214,15 @@ TWO = {"a": LINK, "b": LINK}
             "events[1]: at must be at least 2, the time of the previous event, but is 1.0.",
         ),
         (
+            {"events": (Event(1.0, "bottleneck", 0.05), Event(2.0, "access", 0.09))},
+            "events[1]: delay must be at least twice the delay of its links (0.1 s), but is 0.09.",
+        ),
+        (
+            {"links": dataclasses.replace(LINK, delay=0.02), "events": (CLOSER,)},
+            "events[0]: delay must be above 0, as the base_rtt of reno must remain above 0, "
+            "but is 0.0.",
+        ),
+        (
             {"flows": {"reno": dataclasses.replace(RENO, path=())}},
             "flows.reno: path must be at least one link, but is none.",
         ),
@@ -236,6 +246,16 @@ def test_invalid_networks_are_rejected(parts: dict[str, Any], line: str) -> None
     with pytest.raises(InvalidInput) as caught:
         build(**parts)
     assert str(caught.value) == line
+
+
+def test_an_event_must_fit_the_delays_that_earlier_ones_left() -> None:
+    """Over 10 ms 15 ms of round trip are too few, but not after the link has become shorter."""
+    link = dataclasses.replace(LINK, delay=0.01)
+    events = (CLOSER, Event(2.0, "access", 0.015))
+    *_, last = Network(link, {"reno": RENO}, events=events).stages()
+    assert last.flows["reno"].base_rtt == 0.015
+    with pytest.raises(InvalidInput, match="events"):
+        Network(link, {"reno": RENO}, events=events[1:])
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,14 @@ def test_verdicts_are_those_of_the_nonlinear_equations():
         assert case.measured == pytest.approx(case.predicted, rel=0.05)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_a_full_buffer_has_no_verdict_in_the_reverse_direction_either():
+    upwards = {"reno": Flows(10, Reno(), base_rtt=0.05, direction="reverse")}
+    with pytest.raises(InvalidInput, match="bottleneck: a full buffer is not supported"):
+        stability(Network(Link(1000.0, 100, DropTail()), upwards))
+
+
 def test_a_missing_verdict_has_a_reason():
     vegas = {"vegas": Flows(2, Vegas(3, 5), base_rtt=0.05)}
     with pytest.raises(InvalidInput, match="a continuum of equilibria is not supported"):

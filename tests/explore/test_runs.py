@@ -12,7 +12,7 @@ import pytest
 import vegasfluid as vf
 from tests.cli.commands import SMALL, TWO_LINKS, WITHOUT_VEGAS
 from tests.explore.conftest import Client
-from vegasfluid.explore.fluid_runs import meaning, path_numbers, rounded
+from vegasfluid.explore.fluid_runs import meaning, path_numbers, path_of, rounded
 from vegasfluid.metrics import summarise
 from vegasfluid.modelfile import loads
 from vegasfluid.modelfile.parameters import with_values
@@ -205,6 +205,17 @@ def test_delays_of_a_path_add_up_and_drops_multiply():
     }
     expected = {"queueing_delay_s": 0.3, "drop_share": 0.75, "utilisation": 0.9}
     assert path_numbers(links, ("a", "b")) == pytest.approx(expected)
+
+
+def test_the_path_of_a_class_has_the_direction_of_its_data():
+    """Data in the reverse direction cross the last link first, and wait in its reverse queue."""
+    link = vf.Link(1000.0, 100)
+    down = vf.Flows(1, vf.Reno(), base_rtt=0.1, path=("a", "b"))
+    flows = {"down": down, "up": replace(down, direction="reverse")}
+    network = vf.Network({"a": link, "b": link}, flows)
+    assert path_of(network, "down") == ("a", "b")
+    assert path_of(network, "up") == ("b_reverse", "a_reverse")
+    assert path_of(network, None) == ("a", "b")
 
 
 def test_samples_have_five_digits():

@@ -254,7 +254,7 @@ EVENTS = (
     Event(2.0, "a", 0.01),
     Event(3.0, "access", 0.004, "reno"),
     Event(4.0, "c", 0.015),
-    Event(5.0, "access", 0.03, "ns2"),
+    Event(5.0, "access", 0.036, "ns2"),
     Event(6.0, "a", 0.0005),
     Event(6.0, "access", 0.001, "brakmo"),
     Event(7.0, "c", 0.001),

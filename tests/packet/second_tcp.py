@@ -85,8 +85,8 @@ class Flow:
             forward, back = back, forward
         self.queues = forward + (back if sim.two_way else [])
         self.data_hops, self.latest = len(forward), [0] * len(self.queues)
-        self.own = 2 * sum(link.delay for link in links)
-        self.hop = max(spec.propagation(links)[index] - self.own, 0.0) / 4
+        own = 2 * sum(link.delay for link in links)
+        self.hop = max(spec.propagation(links)[index] - own, 0.0) / 4
         rate = 0.0 if spec.access is None else 1 / spec.access
         self.access_service, self.access_ack = ps(rate), ps(self.ratio * rate)
         self.access_free = self.exit_free = self.ready_at = 0
@@ -99,10 +99,13 @@ class Flow:
     def hop_at(self, now: int) -> int:
         """Propagation of an access link for what leaves now."""
         hop, is_given = self.hop, self.spec.base_rtt is None
+        delays = {name: link.delay for name, link in self.sim.network.links.items()}
         for event in self.sim.network.events:
-            ours = event.link == "access" and event.flows in (None, self.name)
-            if ours and ps(event.at) <= now:
-                hop = event.delay if is_given else max(event.delay - self.own, 0.0) / 4
+            if event.link != "access":
+                delays[event.link] = event.delay
+            elif event.flows in (None, self.name) and ps(event.at) <= now:
+                own = 2 * sum(delays[name] for name in self.spec.path or delays)
+                hop = event.delay if is_given else max(event.delay - own, 0.0) / 4
         return ps(hop)
 
     def go_on(self, packet: Packet, stage: int, time: int) -> None:

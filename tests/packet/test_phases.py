@@ -18,6 +18,7 @@ from vegasfluid import (
     Network,
     Red,
     Reno,
+    StepMarking,
     Unresponsive,
     Vegas,
     metrics,
@@ -27,6 +28,7 @@ from vegasfluid import (
 
 TAIL, SLOW_TAIL = Link(1000.0, 30), Link(500.0, 30)
 RED = Link(1000.0, 100, Red(20, 60))
+STEP = Link(1000.0, 100, StepMarking(20))
 RENO = Flows(2, Reno(), base_rtt=0.05)
 
 
@@ -38,10 +40,22 @@ RENO = Flows(2, Reno(), base_rtt=0.05)
         ({"tail": TAIL}, {"reno": replace(RENO, send_overhead=2e-3)}, 2e-3),
         ({"tail": TAIL}, {"reno": replace(RENO, count=1)}, 0.0),
         ({"red": RED}, {"reno": RENO}, 0.0),
+        ({"step": STEP}, {"reno": RENO}, 0.0),
+        ({"step": STEP}, {"reno": replace(RENO, ecn=False)}, 1e-3),
         ({"tail": TAIL, "slow": SLOW_TAIL}, {"reno": replace(RENO, path=("tail", "slow"))}, 2e-3),
         ({"red": RED, "tail": TAIL}, {"reno": replace(RENO, path=("red",))}, 0.0),
     ],
-    ids=["drop-tail", "none", "given", "one flow", "red", "two links", "off the path"],
+    ids=[
+        "drop-tail",
+        "none",
+        "given",
+        "one flow",
+        "red",
+        "step",
+        "no ECN",
+        "two links",
+        "off the path",
+    ],
 )
 def test_senders_wait_up_to_a_packet_time_where_flows_share_drop_tail(
     links, flows, seconds: float
@@ -76,3 +90,17 @@ def test_equal_flows_share_alike_and_runs_differ() -> None:
     )
     still = simulate_seeds(without, 60.0, seeds=(1, 2), warmup=10.0)
     assert "the runs of all 2 seeds are identical" in still.attrs["warnings"]
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_without_ecn_step_marking_is_drop_tail_at_its_threshold() -> None:
+    """With phases left to decide, the flow of 30 ms has seven times the share of that of 60 ms."""
+    flow = Flows(1, Reno(recovery="sack"), base_rtt=0.03, ecn=False)
+    flows = {f"{rtt} ms": replace(flow, base_rtt=rtt / 1000) for rtt in (30, 40, 50, 60)}
+    links = (STEP, Link(1000.0, 20))
+    shares = [
+        metrics.goodput(simulate_packets(Network(link, flows), 120.0, seed=1, warmup=30.0))
+        for link in links
+    ]
+    np.testing.assert_allclose(shares[0], shares[1], rtol=0.1)

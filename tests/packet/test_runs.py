@@ -16,7 +16,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, TooLarge
-from vegasfluid.network import Flows, Link, Network, UniformStart
+from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.packet import simulate, simulate_packets, simulate_seeds
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.initial_state import initial_state
@@ -50,6 +50,27 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
         assert runs[0][name].values.tobytes() == runs[1][name].values.tobytes()
     assert (runs[0].flow_delivered.values != runs[2].flow_delivered.values).any()
     assert runs[0].attrs["seed"] == 1
+
+
+def longer_link_then_access() -> Network:
+    """Two packets in flight; the link takes 50 ms instead of 10, then the round trip 200 ms."""
+    events = (Event(2.0, "bottleneck", 0.05), Event(4.0, "access", 0.2))
+    flows = Flows(1, Reno(), base_rtt=0.1, max_window=2)
+    return Network(Link(1000.0, 12, delay=0.01), {"reno": flows}, events=events)
+
+
+def test_an_access_delay_follows_from_the_links_delay_at_that_time() -> None:
+    """Each of four crossings of an access link takes (200 - 2 * 50) / 4 ms."""
+    changes = initial_state(longer_link_then_access().resolved(), 1).changes
+    assert [int(one["delay"]) for one in changes] == [50 * 10**9, 50 * 10**9, 25 * 10**9]
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_packets_have_the_round_trip_that_an_event_sets() -> None:
+    """They wait nowhere: propagation, and the transmission of 1500 and 40 bytes."""
+    run = simulate_packets(longer_link_then_access(), until=30, seed=1)
+    assert float(run["rtt"][-1, 0]) == pytest.approx(0.2 + (1 + 40 / 1500) / 1000, rel=1e-3)
 
 
 def test_the_number_of_workers_changes_no_byte() -> None:

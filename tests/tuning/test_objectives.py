@@ -162,3 +162,10 @@ def test_margin_and_its_slope(number, value):
 def test_limits_that_make_no_sense(given, allowed):
     with pytest.raises(InvalidInput, match=allowed):
         Constraints(**given)
+
+
+def test_a_bound_that_is_given_on_the_utilisation_stays():
+    """Otherwise 99 % of what it was: 0.99 * 0.8 = 0.792."""
+    assert Constraints().with_utilisation_kept(0.8).utilisation == pytest.approx(0.792)
+    given = Constraints(utilisation=0.5, drop_share=0.1)
+    assert given.with_utilisation_kept(0.8) is given

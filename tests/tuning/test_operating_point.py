@@ -57,6 +57,24 @@ def test_several_links_add_up():
     assert excess["long"] == pytest.approx(2 * excess["a"], rel=0.1)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_drops_are_those_of_the_direction_of_the_data():
+    """With both directions exchanged the network is the same, seen from its other end."""
+    many, few = NETWORK.flows["reno"], vf.Flows(1, vf.Reno(), base_rtt=vf.ms(40))
+    ends = [
+        {"many": replace(many, direction=one), "few": replace(few, direction=other)}
+        for one, other in (("forward", "reverse"), ("reverse", "forward"))
+    ]
+    points = [
+        operating_points(Model(vf.Network(LINK, flows), duration=60, warmup=20)) for flows in ends
+    ]
+    for point in points:
+        assert point["many"].drop_prob > 0.005
+        assert point["few"].drop_prob < 0.002
+    assert points[1]["many"].drop_prob == pytest.approx(points[0]["many"].drop_prob, rel=0.1)
+
+
 def test_only_classes_that_were_asked_for():
     assert list(operating_points(MODEL, ["vegas"])) == ["vegas"]
     assert all(np.isfinite(list(vars(operating_points(MODEL, ["vegas"])["vegas"]).values())))

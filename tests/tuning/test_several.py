@@ -13,6 +13,7 @@ import pytest
 
 from tests.tuning.equilibrium_model import EquilibriumModel
 from tests.tuning.offices import TIMES
+from tests.tuning.recommended import recommended
 from vegasfluid import (
     Flows,
     InvalidInput,
@@ -32,6 +33,8 @@ from vegasfluid.modelfile import dumps
 from vegasfluid.tuning import Constraints, JainIndex, explain, optimise
 from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE
 from vegasfluid.tuning.initial_guess import network_with_others_at_share
+from vegasfluid.tuning.result import JointRecommendation
+from vegasfluid.tuning.slow_start import SlowStart
 
 LINK = Link(10e6 / 12000, 150, Red(min_thresh=30, max_thresh=90))
 RENO = Flows(4, Reno(), base_rtt=0.05, start=UniformStart(0.5))
@@ -192,6 +195,24 @@ def test_some_class_must_be_left_to_compare_with():
 def test_without_vegas_there_is_nothing_to_tune():
     with pytest.raises(InvalidInput, match="the number of Vegas classes must be at least 1"):
         recommend(Network(LINK, {"reno": RENO}), (), **TIMES)
+
+
+def test_each_class_has_its_start_and_its_disagreements():
+    """The fluid's ratio is 0.9 and 0.3, the packets' 1.0; gamma was 3 and 5 packets."""
+    flows = {"reno": RENO, "vegas": vegas(2, 0.02)}
+    part = recommended(Network(LINK, flows), Vegas(4, 6))
+    parts = {
+        name: replace(
+            part,
+            start=SlowStart(15.0, gamma, part.before.packets, part.after.packets),
+            after=replace(part.after, fluid={**part.after.fluid, "ratio": ratio}),
+        )
+        for name, gamma, ratio in (("near", 3.0, 0.9), ("far", 5.0, 0.3))
+    }
+    near, far = JointRecommendation(parts).as_json()["classes"].values()
+    assert [one["start"]["given_gamma_packets"] for one in (near, far)] == [3.0, 5.0]
+    assert near["disagreements"] == []
+    assert any("0.3" in sentence for sentence in far["disagreements"])
 
 
 @pytest.fixture

@@ -136,6 +136,8 @@ class QueueDiscipline(Value):
     """Whether packets are dropped before the buffer is full."""
     synchronises: ClassVar[bool] = False
     """Whether its drops are not random, so that packet runs need random delays at senders."""
+    synchronises_marked: ClassVar[bool] = True
+    """Whether flows whose packets it marks instead need these delays, too."""
 
     sets_queue: ClassVar[tuple[str, ...]] = ()
     """Names of the parameters that decide the queue at equilibrium; empty: the buffer decides."""

@@ -51,11 +51,18 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 class StepMarking(WithoutAverage):
     """Marks each packet that finds more than a threshold of packets waiting.
 
+    Nothing is random. ECN-capable flows of equal round-trip times are in step, as in the analysis
+    of DCTCP, so packet runs have no random send overhead for them unless it is given. Over flows
+    that are not ECN-capable it acts as drop-tail with a smaller buffer, and they have that of
+    drop-tail (`Network.send_overhead`).
+
     >>> StepMarking(threshold=20).marks
     True
     """
 
     name: ClassVar[str] = "step"
+    synchronises: ClassVar[bool] = True
+    synchronises_marked: ClassVar[bool] = False
     sets_queue: ClassVar[tuple[str, ...]] = ("threshold",)
     sources: ClassVar[tuple[str, ...]] = ("Alizadeh et al., SIGCOMM 2010", "RFC 8257")
 

@@ -88,8 +88,14 @@ def labelled(
 
 
 def path_of(network: Network, name: str | None) -> tuple[str, ...]:
-    """Names of the links that class `name` crosses; None: of all links."""
-    return tuple(network.links) if name is None else tuple(network.path_of(name))
+    """Names of the links, with their direction, that data of a class cross; None: of all links.
+
+    The names are those of `links_of`: a class whose `direction` is reverse has reverse ones.
+    """
+    if name is None:
+        return tuple(network.links)
+    names = links_of(network)
+    return tuple(names[queue] for queue in network.queue_indices(name)[0])
 
 
 def path_numbers(

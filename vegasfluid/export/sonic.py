@@ -34,8 +34,8 @@ __all__ = ["export_sonic"]
 
 LARGEST_SIZE = 2**31 - 1
 """Largest threshold, bytes: SONiC reads it into 32 bits with a sign."""
-SMALLEST_PROBABILITY = 0.005
-"""Smallest probability that is not rounded to 0 per cent."""
+ROUNDED_TO_ZERO = 0.005
+"""Largest probability that is rounded to 0 per cent."""
 HOSTS_NOTE = "SONiC gets thresholds of queues only; settings of hosts: --format linux."
 BUFFER_NOTE = "The buffer is not set: a switch shares it among ports (BUFFER_POOL, BUFFER_PROFILE)."
 TRANSMISSION_NOTE = (
@@ -179,8 +179,8 @@ def red_profile(name: str, law: Red, packet_bytes: int) -> dict[str, str]:
     for key, value in switches.items():
         if value:
             raise InvalidInput(f"links.{name}", f"aqm.{key}", "False for sonic", value)
-    if law.max_drop < SMALLEST_PROBABILITY:
-        allowed = f"at least {SMALLEST_PROBABILITY} for sonic"
+    if law.max_drop <= ROUNDED_TO_ZERO:
+        allowed = f"above {ROUNDED_TO_ZERO} for sonic"
         raise InvalidInput(f"links.{name}", "aqm.max_drop", allowed, law.max_drop)
     low, high = (max(round(packet_bytes * one), 1) for one in (law.min_thresh, law.max_thresh))
     require_size(name, "aqm.max_thresh", high)

@@ -46,12 +46,14 @@ def check_connections(network: Network) -> None:
                 known = "one of " + ", ".join(network.links)
                 raise InvalidInput(f"flows.{name}", "path", known, link)
         check_round_trip(f"flows.{name}", "base_rtt", flows, network.links_of(name))
+    stage = network
     for index, event in enumerate(network.events):
-        check_event(network, f"events[{index}]", event)
+        check_event(stage, f"events[{index}]", event)
         previous = network.events[index - 1].at if index else event.at
         if event.at < previous:
             allowed = f"at least {previous:g}, the time of the previous event"
             raise InvalidInput(f"events[{index}]", "at", allowed, event.at)
+        stage = stage.after(event)
 
 
 def check_round_trip(whose: str, given_as: str, flows: Flows, links: Sequence[Link]) -> None:
@@ -76,21 +78,32 @@ def check_event(network: Network, whose: str, event: Event) -> None:
     """Check that an event names a known link and class, and leaves a possible round trip.
 
     Args:
-        network: the network, whose initial link delays are used.
+        network: the network before the event, with the delays that earlier events have set.
         whose: the event's table, for the error message.
         event: the event.
 
     Raises:
-        InvalidInput: for an unknown name, or a new base RTT below twice the delay of the class's
-            links.
+        InvalidInput: for an unknown name, a new base RTT below twice the delay of the class's
+            links, or a new delay of a link that leaves a base RTT of 0.
     """
     if event.link != "access" and event.link not in network.links:
         known = "access or one of " + ", ".join(network.links)
         raise InvalidInput(whose, "link", known, event.link)
     if event.flows is not None and event.flows not in network.flows:
         raise InvalidInput(whose, "flows", "one of " + ", ".join(network.flows), event.flows)
+    given = [name for name, flows in network.flows.items() if flows.base_rtt is not None]
     if event.link == "access":
-        for name in network.flows if event.flows is None else (event.flows,):
-            if network.flows[name].base_rtt is not None:
+        for name in given:
+            if event.flows in (None, name):
                 changed = replace(network.flows[name], base_rtt=event.delay)
                 check_round_trip(whose, "delay", changed, network.links_of(name))
+        return
+    added = 2 * (event.delay - network.links[event.link].delay)
+    for name in given:
+        rtts = network.flows[name].propagation(network.links_of(name))
+        left = [rtt + added for rtt in rtts]
+        crossed = event.link in network.path_of(name)
+        if crossed and all(map(is_concrete, left)) and min(left) <= 0:
+            least = event.delay - min(left) / 2
+            allowed = f"above {least:g}, as the base_rtt of {name} must remain above 0"
+            raise InvalidInput(whose, "delay", allowed, event.delay)

@@ -224,17 +224,23 @@ class Network(Value):
         """Maximum of the random delay before each transmission of class `flows` in packet runs, s.
 
         It is `Flows.send_overhead` if that is given. The default is one packet time of the slowest
-        drop-tail, fq, CoDel or FQ-CoDel link on the path that several flows share; 0 without such a
-        link, and for flows that do not respond to losses. Without any randomness, flows over a
-        drop-tail link synchronise, and the phase of their packets decides which of them loses
-        (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992,
-        which proposes this remedy); the timing of real hosts always varies.
+        drop-tail, fq, CoDel or FQ-CoDel link on the path that several flows share, or step-marking
+        link if the flows are not ECN-capable; 0 without such a link, and for flows that do not
+        respond to losses. Without any randomness, flows over a drop-tail link synchronise, and the
+        phase of their packets decides which of them loses (S. Floyd and V. Jacobson, "On traffic
+        phase effects in packet-switched gateways", 1992, which proposes this remedy); the timing of
+        real hosts always varies.
         """
         chosen = self.flow_class(flows)
         if chosen.send_overhead is not None or not chosen.law.rules.reliable:
             return chosen.send_overhead or 0.0
         shared = (self.links[name] for name in self.path_of(flows) if self.flow_count(name) > 1)
-        times = [1 / link.capacity for link in shared if link.aqm.synchronises]
+        times = [
+            1 / link.capacity
+            for link in shared
+            if link.aqm.synchronises
+            and (link.aqm.synchronises_marked or not (link.aqm.marks and chosen.ecn))
+        ]
         return max(times, default=0.0)
 
     def assumptions(self) -> list[str]:

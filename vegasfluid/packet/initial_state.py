@@ -297,16 +297,16 @@ def queue_records(network: Network, links: np.ndarray, hops: np.ndarray) -> np.n
 def change_records(network: Network, rules: Rules) -> np.ndarray:
     """Records of the delay events, in order of time, with times and new delays in ps; (changes,).
 
-    A base RTT that an event sets is converted to access delays with the links' initial delays.
+    A base RTT that an event sets is converted to access delays with the links' delays after it.
     """
     names, rows = list(network.links), []
-    for event in network.events:
+    _, *stages = network.stages()
+    for event, changed in zip(network.events, stages, strict=True):
         at = picoseconds(event.at)
         if event.link != "access":
             index, delay = names.index(event.link), picoseconds(event.delay)
             rows += [(at, index, 0, delay), (at, len(names) + index, 0, delay)]
             continue
-        changed = network.after(event)
         for number, name in enumerate(network.flows):
             if event.flows in (None, name):
                 delay = picoseconds(changed.access_delays(name)[0])

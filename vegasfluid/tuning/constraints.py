@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from vegasfluid.errors import InvalidInput
@@ -13,6 +13,8 @@ __all__ = ["FEASIBILITY_TOLERANCE", "NO_CONSTRAINTS", "Constraint", "Constraints
 
 FEASIBILITY_TOLERANCE = 0.02
 """Log of the factor by which a measured mean may violate an upper or lower bound (2 %)."""
+UTILISATION_KEPT = 0.99
+"""Where a queue is tuned, the utilisation may fall to this fraction of what it was."""
 QUANTITIES = {
     "queueing_delay_s": ("queueing delay", 1e3, " ms"),
     "drop_share": ("loss ratio", 1.0, ""),
@@ -137,6 +139,16 @@ class Constraints:
             for name, bound in bounds.items()
             if bound is not None
         )
+
+    def with_utilisation_kept(self, before: float) -> Constraints:
+        """These bounds, with one on the utilisation if they have none: 99 % of what it was.
+
+        Args:
+            before: mean utilisation with the given parameters, above 0 and at most 1.
+        """
+        if self.utilisation is not None:
+            return self
+        return replace(self, utilisation=UTILISATION_KEPT * before)
 
     def violated(self, values: Mapping[str, float], tolerance: float = 0.0) -> list[Constraint]:
         """The bounds that given values violate; empty if none.

@@ -49,7 +49,8 @@ def gain_margin(network: Network) -> float:
     """Gain margin of a network's equilibrium on the fluid model, a factor without unit.
 
     The loop gain of the linearised equations may grow by this factor before the equilibrium becomes
-    unstable; below 1 for an unstable one. Infinite where no factor changes the stability.
+    unstable; below 1 for an unstable one. Where no factor changes the stability, it is infinite for
+    a stable equilibrium, and 0 for an unstable one.
 
     Raises:
         InvalidInput: for networks without an equilibrium.
@@ -57,8 +58,10 @@ def gain_margin(network: Network) -> float:
     """
     from vegasfluid.analysis import equilibrium, stability  # seconds, that most searches do without
 
-    margin = stability(equilibrium(network)).gain_margin
-    return math.inf if margin is None else float(margin)
+    found = stability(equilibrium(network))
+    if found.gain_margin is None:
+        return math.inf if found.stable else 0.0
+    return float(found.gain_margin)
 
 
 def doubled_seeds(

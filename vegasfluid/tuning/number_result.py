@@ -145,7 +145,8 @@ class NumberRecommendation(NotebookTable):
         others: classes in the ratio's denominator; empty: all others.
         numbers: the tuned numbers.
         objective: what was asked for.
-        constraints: the bounds that were given.
+        constraints: the bounds of the search; also one on the utilisation, where of equally good
+            settings the one with the smallest delay is taken.
         reached: whether the packet simulator confirms the objective, within the constraints.
         reason: why it does not; empty if it does.
         before: the network that was given, evaluated.

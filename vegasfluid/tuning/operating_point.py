@@ -56,7 +56,7 @@ def operating_points(
     run = fluid_run(model) if from_fluid else packet_run(model, seed)
     counts, names = network.counts, list(network.flows)
     warmup = model.warmup or model.duration / 4
-    drop_share = dict(zip(network.links, run.totals_after(warmup).drop_share, strict=False))
+    totals = run.totals_after(warmup)
     rtts, windows = (class_means(counts, run.flows[key]) for key in ("rtt", "cwnd"))
     points = {}
     for index, name in enumerate(names):
@@ -68,10 +68,9 @@ def operating_points(
             allowed = f"below the simulated time ({model.duration:g} s)"
             raise InvalidInput(f"flows.{name}", "start", allowed, start)
         rtt, cwnd = (float(values[averaged, index].mean()) for values in (rtts, windows))
-        path = network.flows[name].path or tuple(network.links)
-        delivered = float(np.prod([1 - drop_share[link] for link in path]))
+        drop_prob = float(totals.over_path(network.queue_indices(name)[0]).drop_share)
         rtt_over_base = rtt / network.mean_base_rtt(name)
-        points[name] = OperatingPoint(max(rtt_over_base, 1.0), cwnd, 1 - delivered, from_fluid)
+        points[name] = OperatingPoint(max(rtt_over_base, 1.0), cwnd, drop_prob, from_fluid)
     return points
 
 

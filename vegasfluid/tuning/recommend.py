@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, NamedTuple, Unpack, overload
 
 from vegasfluid.errors import InvalidInput, Unsupported, Words
@@ -41,9 +41,6 @@ from vegasfluid.tuning.settings import RunSettings
 from vegasfluid.tuning.slow_start import SlowStart, tune_gamma_of_class
 
 __all__ = ["Request", "numbers_to_tune", "recommend"]
-
-UTILISATION_KEPT = 0.99
-"""Where the queue is tuned, the utilisation may fall to this fraction of what it was."""
 
 
 class Options(RunSettings, total=False):
@@ -129,8 +126,8 @@ def recommend(
         substitute: returns the network with other values of these numbers, such as
             `partial(modelfile.parameters.with_values, network)`.
         tune_queue: whether RED's thresholds and max_drop are tuned, too; of equally good settings
-            the one with the smallest queueing delay is taken. With Vegas classes, the utilisation
-            must be at least 99 % of what it was, unless the constraints bound it.
+            the one with the smallest queueing delay is taken. The utilisation must be at least 99 %
+            of what it was, unless the constraints bound it, or the objective is the goodput.
         tune_gamma: whether gamma is tuned, too, so that flows have their share from the start.
         settings: `until` and `warmup` (s), `runs`, `seed` and `report`, see `RunSettings`.
 
@@ -230,7 +227,8 @@ def recommend_classes(
         for one in evaluators:
             one.widen_dead_band(fluid[one.tuned]["queueing_delay_s"])
         if queue:
-            constraints = with_utilisation_kept(request.constraints, packets.result())
+            utilisation = packets.result().means()["utilisation"]
+            constraints = request.constraints.with_utilisation_kept(utilisation)
             request = request._replace(constraints=constraints)
         results = optimise(evaluators, request.objective, request.constraints, queue)
         packets.result()
@@ -270,16 +268,6 @@ def make_evaluators(
     target = objective.ratio if isinstance(objective, ShareRatio) else 1.0
     cache = EvaluationCache()
     return [make_evaluator(network, name, target, settings, compared, cache) for name in tuned]
-
-
-def with_utilisation_kept(constraints: Constraints, before: Measurement) -> Constraints:
-    """The constraints with a lower bound on the utilisation, unless they have one.
-
-    It is 99 % of the mean utilisation of the packet runs `before`.
-    """
-    if constraints.utilisation is not None:
-        return constraints
-    return replace(constraints, utilisation=UTILISATION_KEPT * before.means()["utilisation"])
 
 
 def conclude(

@@ -37,9 +37,9 @@ FLUID_KEYS = (
 """Numbers of a fluid run in the JSON output."""
 CLASS_KEYS = (
     *("reached", "reason", "recommended", "before", "fluid", "packets"),
-    *("fluid_alpha_packets", "settings", "settings_missing"),
+    *("fluid_alpha_packets", "settings", "settings_missing", "disagreements", "start"),
 )
-"""Keys of the JSON output that differ between several tuned classes."""
+"""Keys of the JSON output that differ between several tuned classes; `start` with gamma only."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,8 @@ class JointRecommendation(NotebookTable):
         """JSON output of the first class, `reached` and `reason` of all, and `classes` by name."""
         documents = {name: part.as_json() for name, part in self.parts.items()}
         classes = {
-            name: {key: document[key] for key in CLASS_KEYS} for name, document in documents.items()
+            name: {key: document[key] for key in CLASS_KEYS if key in document}
+            for name, document in documents.items()
         }
         whole = {"reached": self.reached, "reason": self.reason or None}
         return documents[next(iter(documents))] | whole | {"classes": classes}

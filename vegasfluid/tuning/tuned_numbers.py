@@ -119,10 +119,11 @@ def recommend_numbers(
     parameters = named_parameters(network, names)
     comparison = comparison_for(network, parameters, objective)
     require_bounded(objective, constraints)
-    resolved = resolve_settings(settings)
-    check_starts(network, resolved.until)
-    evaluator = NetworkEvaluator(network, comparison, resolved)
+    evaluator = NetworkEvaluator(network, comparison, resolve_settings(settings))
+    check_starts(network, evaluator.settings.until)
     before = evaluator.evaluate(network)
+    if breaks_ties_by_delay(network, parameters, objective):
+        constraints = constraints.with_utilisation_kept(before.packets.means()["utilisation"])
     program = make_program(evaluator, parameters, objective, constraints)
     x = given_point(network, parameters)
     shown = {
@@ -136,14 +137,13 @@ def recommend_numbers(
             program = make_program(evaluator, important, objective, constraints)
         best = best_network(Search(program, network, important, evaluator), shown)
     after = evaluator.evaluate(best)
-    reached, reason = goal_status(program, after, x if not important else None)
-    numbers = [tuned_number(one, network, best, shown[one]) for one in parameters]
+    reached, reason = goal_status(program, after, None if important else x)
     evaluator.seconds["total"] = time.perf_counter() - begin
     return NumberRecommendation(
         network=best,
         tuned=comparison.lead,
         others=comparison.others,
-        numbers=tuple(numbers),
+        numbers=tuple(tuned_number(one, network, best, shown[one]) for one in parameters),
         objective=objective,
         constraints=constraints,
         reached=reached,
@@ -202,6 +202,19 @@ def require_bounded(objective: Objective, constraints: Constraints) -> None:
         raise InvalidInput("recommend", "--min-utilisation", allowed, Words("missing"))
 
 
+def breaks_ties_by_delay(
+    network: Network, parameters: Sequence[Parameter], objective: Objective
+) -> bool:
+    """Whether of equally good settings the one with the smallest queueing delay is taken.
+
+    It is where a queue and something else, or two numbers of a queue, are tuned for another
+    objective than delay or goodput. An idle link has no delay, so the utilisation is then bounded.
+    """
+    if isinstance(objective, (LargestGoodput, SmallestDelay)):
+        return False
+    return len(parameters) > 1 and any(owner_of(one) in network.links for one in parameters)
+
+
 def make_program(
     evaluator: NetworkEvaluator,
     parameters: tuple[Parameter, ...],
@@ -230,9 +243,6 @@ def make_program(
             with_values(network, parameters, settable_values(network, parameters, x))
         )
 
-    several_of_a_queue = len(parameters) > 1 and any(
-        owner_of(one) in network.links for one in parameters
-    )
     return NonlinearProgram(
         fluid,
         objective,
@@ -242,7 +252,7 @@ def make_program(
         bounds=log_bounds(network, parameters),
         gain_margin=gain_margin_at,
         minimises_delay=isinstance(objective, SmallestDelay)
-        or (several_of_a_queue and not isinstance(objective, LargestGoodput)),
+        or breaks_ties_by_delay(network, parameters, objective),
         feasibility_tolerance=0.0,
     )
 

@@ -113,7 +113,9 @@ def require_smooth(point: Equilibrium) -> None:
     if point.upper is not None:
         reason = "every backlog between alpha and beta is one, and none has a Jacobian"
         raise Unsupported("stability", "a continuum of equilibria", reason)
-    for (name, link), queue in zip(point.network.links.items(), point.values.queue, strict=False):
+    links = list(point.network.links.items())
+    for number, queue in enumerate(point.values.queue):
+        name, link = links[number % len(links)]  # after the forward queues, the reverse ones
         if queue >= link.buffer:
             reason = "drops start abruptly there, so the equations have no Jacobian"
             raise Unsupported(f"stability: {name}", "a full buffer", reason)

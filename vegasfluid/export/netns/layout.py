@@ -92,7 +92,7 @@ def layout_of(network: Network, controls: Mapping[str, str]) -> Layout:
         hosts.add_class(index, name, controls[name])
     most = max(hosts.counts.values())
     if most > PER_NODE:
-        raise InvalidInput("Network", "flows", f"below {PER_NODE} hosts for Linux", most)
+        raise InvalidInput("Network", "flows", f"at most {PER_NODE} hosts for Linux", most)
     return layout
 
 

@@ -248,7 +248,8 @@ def event_lines(network: Network, topology: Topology) -> list[str]:
             access rate.
     """
     lines = []
-    for event in network.events:
+    _, *stages = network.stages()
+    for event, changed in zip(network.events, stages, strict=True):
         at = tcl_number(event.at)
         if event.link != "access":
             a, b = topology.links[event.link]
@@ -262,8 +263,6 @@ def event_lines(network: Network, topology: Topology) -> list[str]:
                         "shares access links among flows of one delay"
                     )
                     raise Unsupported("events", "a change of access links", reason)
-                delays = tcl_list(
-                    [tcl_number(hop) for hop in access_hops(network.after(event), name)]
-                )
+                delays = tcl_list([tcl_number(hop) for hop in access_hops(changed, name)])
                 lines.append(f"    {{{at} change_access {number} {delays}}}")
     return lines

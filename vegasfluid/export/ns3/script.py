@@ -67,8 +67,8 @@ from ns import ns
 '''
 
 PHASE_NOTE = (
-    "ns-3's senders send without a random wait, so flows may synchronise at drop-tail queues. The "
-    "model's senders wait a random time of up to a packet time."
+    "ns-3's senders send without a random wait, so flows may synchronise where drops are not "
+    "random. The model's senders wait a random time of up to a packet time."
 )
 
 
@@ -317,16 +317,15 @@ def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
     one if all are equal.
     """
     changes: list[tuple[float, str | int, list[str]]] = []
-    for event in network.events:
+    _, *stages = network.stages()
+    for event, changed in zip(network.events, stages, strict=True):
         at = float(event.at)
         if event.link != "access":
             changes.append((at, event.link, [seconds(event.delay)]))
             continue
         for number, name in enumerate(network.flows):
             if event.flows in (None, name):
-                changes.append(
-                    (at, number, [seconds(hop) for hop in access_hops(network.after(event), name)])
-                )
+                changes.append((at, number, [seconds(hop) for hop in access_hops(changed, name)]))
     return changes
 
 
