@@ -196,10 +196,9 @@ class Arrays(Indexing):
             NoLaneKernel: if the array is not in registers.
         """
         small = self.registers(value)
-        items: list[Item] = list(small.items)
+        items, axis = list(small.items), params["axis"]
         numbers = np.arange(len(items)).reshape(small.shape)
-        length = max(small.shape[params["axis"]], 1)
-        rows = np.moveaxis(numbers, params["axis"], -1).reshape(-1, length)
+        rows = np.moveaxis(numbers, axis, -1).reshape(-1, max(small.shape[axis], 1))
         for row in rows[:, ::-1] if params["reverse"] else rows:
             for before, here in pairwise(row):
                 pair = items[before], items[here]
