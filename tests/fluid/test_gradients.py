@@ -65,7 +65,7 @@ def log_ratio(parameters):
     ],
 )
 def test_a_grid_for_another_run_is_refused(changed, message) -> None:
-    """Means after a warm-up of 25 s would be those of a run that ends at 20 s, or of false times."""
+    """Means after a warm-up of 25 s would be those of a run to 20 s, or over wrong times."""
     with pytest.raises(InvalidInput, match=message):
         MODEL.solve(30.0, warmup=25.0, grid=GRID._replace(**changed))
 

@@ -150,6 +150,18 @@ def solve_ode(
     fine = outcome == jnp.int32(Outcome.SUCCESS)
     curve = None if result.interpolation is None else DiffraxDenseOutput(result.interpolation)
     (ts, reached), (ys, _) = result.ts, result.ys
+    time = jnp.where(fine, jnp.nan, reached[:, 0])
+    saved = _saved(saveat, traced, ts, ys)
+    return Solution(saved[0], saved[1], outcome, time, stats, curve, t0=traced.t0, t1=traced.t1)
+
+
+def _saved(
+    saveat: diffrax.SaveAt, traced: TracedArguments, ts: PyTree, ys: PyTree
+) -> tuple[PyTree, PyTree]:
+    """The saved times and values of all parts, as if there were delays; pytrees like its `subs`.
+
+    `ts` and `ys` are those from diffrax.
+    """
     structure = jax.tree.structure(saveat.subs, is_leaf=is_part)
     parts = [
         _saved_part(sub, traced, *part)
@@ -158,9 +170,8 @@ def solve_ode(
             strict=True,
         )
     ]  # fmt: skip
-    saved = (structure.unflatten([part[number] for part in parts]) for number in (0, 1))
-    time = jnp.where(fine, jnp.nan, reached[:, 0])
-    return Solution(*saved, outcome, time, stats, curve, t0=traced.t0, t1=traced.t1)
+    times, values = ([part[number] for part in parts] for number in (0, 1))
+    return structure.unflatten(times), structure.unflatten(values)
 
 
 def _saved_part(

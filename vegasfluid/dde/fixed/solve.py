@@ -74,8 +74,7 @@ def solve_fixed(
     """
     state, times = _checked_state(y0), _checked_times(ts)
     step, longest_lag = _positive("dt0", dt0), _positive("longest_lag", longest_lag)
-    _check_longer_steps(longer_steps)
-    steps = on_the_grid(times, step, longest_lag, state.dtype, longer_steps)
+    steps = on_the_grid(times, step, longest_lag, state.dtype, _checked_longer(longer_steps))
     return solve_along(
         *(steps, rhs, state, args),
         project=project,
@@ -163,17 +162,17 @@ def _checked_components(history_components: int | None, y0: Array) -> int | None
     raise InvalidInput("dde.solve", "history_components", allowed, history_components)
 
 
-def _check_longer_steps(longer_steps: tuple[float, int] | None) -> None:
-    """Check the time after which steps are longer, and the factor of their lengths.
+def _checked_longer(longer_steps: tuple[float, int] | None) -> tuple[float, int] | None:
+    """The time after which steps are longer, and the factor of their lengths; None: never.
 
     Raises:
         InvalidInput: unless it is None, or a number and a whole number from 1 up.
     """
     match longer_steps:
         case None:
-            return
+            return None
         case (Real() as after, Integral() as factor) if not math.isnan(after) and factor >= 1:
-            return
+            return longer_steps
     allowed = "None, or a time and a whole number from 1 up"
     raise InvalidInput("dde.solve", "longer_steps", allowed, longer_steps)
 
