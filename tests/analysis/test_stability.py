@@ -17,6 +17,7 @@ from vegasfluid.analysis.linear_stability.delay_system import DelaySystem, Delay
 from vegasfluid.analysis.linear_stability.linearisation import FeedbackLoop
 from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin, nyquist_loci
 from vegasfluid.analysis.linear_stability.spectrum import generator, rightmost_roots, unstable_count
+from vegasfluid.errors import SolveFailed
 
 QUICK = 100.0
 
@@ -38,6 +39,23 @@ def test_roots_of_the_scalar_equation_are_those_of_lambert(gain, lag):
     assert sorted(found[:4].real) == pytest.approx(sorted(s.real for s in wanted[:4]), abs=1e-9)
 
 
+@pytest.mark.parametrize("gain", [1e-3, 1 / math.e, 300.0, 4015.2220773168337, 7012.899229127095])
+def test_an_iterate_that_did_not_converge_is_no_root(gain):
+    """The rightmost root is W_0(-gain), or none is given; at 1 / e it is -1, a double root.
+
+    With 24 intervals the estimates at gains in the thousands are too far from the roots.
+    """
+    try:
+        found = rightmost_roots(delayed(gain, 1.0))
+    except SolveFailed:
+        assert gain > 1000
+        return
+    wanted = -1.0 if gain == 1 / math.e else complex(lambertw(-gain)).real
+    assert found[0].real == pytest.approx(wanted, abs=1e-7)
+    for root in found[found.real > -30]:  # exp(-root) exceeds 1e13 further left
+        assert abs(root + gain * np.exp(-root)) < 1e-6 * max(abs(root), 1)
+
+
 def test_the_scalar_equation_oscillates_from_half_pi_on():
     """Gain times lag pi / 2; the delay margin of a slower one is pi / (2 gain) less its lag."""
     open_loop = delayed(0.0, 0.7)
@@ -49,6 +67,18 @@ def test_the_scalar_equation_oscillates_from_half_pi_on():
     assert gain.frequency == pytest.approx(math.pi / 2 / 0.7, rel=1e-9)
     assert delay is not None
     assert delay.margin == pytest.approx(math.pi / 2 - 0.7, rel=1e-9)
+
+
+@pytest.mark.parametrize("number", range(1200, 1600, 40))
+def test_a_crossing_at_a_frequency_of_the_grid_is_found(number):
+    """The return ratio of x' = -g x(t - 1) has the absolute value g / omega: 1 at omega = g."""
+    grid = nyquist_loci(FeedbackLoop.from_systems(delayed(1.0, 1.0), delayed(0.0, 1.0)))
+    gain = float(grid.frequencies[number])
+    loop = FeedbackLoop.from_systems(delayed(gain, 1.0), delayed(0.0, 1.0))
+    found = delay_margin(nyquist_loci(loop))
+    assert found is not None
+    assert found.frequency == pytest.approx(gain, rel=1e-9)
+    assert found.margin == pytest.approx(math.pi / 2 / gain - 1, rel=1e-9)
 
 
 def test_an_integral_over_the_past():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
+from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid import FluidModel, build
 from vegasfluid.fluid.output import delivered
 from vegasfluid.tuning.parameters import with_alpha
@@ -54,6 +55,19 @@ def log_ratio(parameters):
     gained = delivered(solved(parameters), MODEL.structure)
     reno, vegas = gained[-1] - gained[GRID.samples // 3]
     return jnp.log(vegas / reno)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"until": 20.0}, "grid.until must be 30, that of solve, but is 20.0"),
+        ({"warmup": 7.0}, "grid.warmup must be None, since samples are evenly spaced, but is 7.0"),
+    ],
+)
+def test_a_grid_for_another_run_is_refused(changed, message) -> None:
+    """Means after a warm-up of 25 s would be those of a run to 20 s, or over wrong times."""
+    with pytest.raises(InvalidInput, match=message):
+        MODEL.solve(30.0, warmup=25.0, grid=GRID._replace(**changed))
 
 
 def traced(parameters):

@@ -12,6 +12,7 @@ from vegasfluid import (
     DropTail,
     Event,
     Flows,
+    Fq,
     Link,
     Network,
     OnOff,
@@ -114,6 +115,20 @@ def test_both_ways_the_capacity_is_shared_with_acks() -> None:
         assert 10 * rate == pytest.approx(expected, rel=0.001)
     assert list(run["link"].values) == ["bottleneck", "bottleneck_reverse"]
     np.testing.assert_allclose(metrics.utilisation(run, warmup=6.0), 1.0, atol=0.01)
+
+
+@pytest.mark.parametrize("aqm", [DropTail(), Fq()])
+@pytest.mark.parametrize("directions", [["forward"], ["forward", "reverse"]])
+@pytest.mark.parametrize("order", [("used", "idle"), ("idle", "used")])
+def test_a_link_that_no_class_crosses_stays_empty(order, directions, aqm) -> None:
+    """By hand: 300 of 1000 packets/s each way pass, whatever the link without flows does."""
+    links = {"used": Link(1000.0, 100), "idle": Link(1000.0, 100, aqm)}
+    flows = {name: udp(300.0, path=("used",), direction=name) for name in directions}
+    run = simulate_fluid(Network({name: links[name] for name in order}, flows), 2.0)
+    assert metrics.goodput(run).values == pytest.approx([300.0] * len(flows), rel=1e-6)
+    assert list(run["link"].values)[:2] == list(order)
+    assert not run["queue"].sel(link="idle").values.any()
+    assert metrics.utilisation(run).sel(link="used").item() >= 0.3
 
 
 def test_acks_are_those_of_data_that_came_through() -> None:

@@ -96,6 +96,8 @@ FUNCTIONS = {
     "barrier": lambda x: lax.optimization_barrier((x, x + 1)),
     "float32": lambda x: [f(x.astype(jnp.float32) * 3) for f in (jnp.sum, jnp.exp, jnp.tanh)],
     "sorted": lambda x: jnp.searchsorted(jnp.arange(4.0), x),
+    "empty": lambda x: (x[:, :0] @ x[:0], x[0, :0] @ x[0, :0], x[:0] @ x.T, x[:0].sum(1)),
+    "empty sums": lambda x: (jnp.cumsum(x[:, :0], 1), jnp.cumsum(x[:0], 1)),
     "ring": ring,
     "old and new": old_and_new,
     "kept outside": kept_outside,

@@ -41,16 +41,15 @@ class Solution(NamedTuple):
     """
 
     ts: Float[Array, " m"]
-    """Save times, shape (m,), in the unit of t0; nan or inf where `SaveAt(steps=...)` has none."""
+    """Save times, shape (m,), in the unit of t0; nan where `SaveAt(steps=...)` has none."""
     ys: Float[Array, "m n"]
     """States (or saved values) at the save times, shape (m, n); after the jump where y jumps. Times
-    that a failed solve did not reach have nan (inf without delays, bounds and guards)."""
+    that a failed solve did not reach have nan."""
     result: Int32[Array, ""]
     """An `Outcome`, shape (). After a fault, states from one step before `time` on are invalid."""
     time: Float[Array, ""]
     """Time of the first fault, shape (), in the unit of t0; nan after SUCCESS. With `solve_fixed`
-    the step with the fault ends there. With `solve` the step starts there; if the equation has no
-    delays, bounds and guards, it is t0."""
+    the step with the fault ends there, with `solve` it starts there."""
     stats: dict[str, Any] | None = None
     """Numbers of attempted (`num_steps`), accepted (`num_accepted_steps`) and rejected steps
     (`num_rejected_steps`), the limit `max_steps`, and steps that ended at an event or a breaking

@@ -158,8 +158,9 @@ class FluidModel:
             warmup: time excluded from means, s; a quarter of the run where it is None.
             samples: number of evenly spaced sample times.
             grid: sample times and step, from `time_grid` of a model with concrete numbers for the
-                same `until`; needed where capacities, buffers or delays are traced. None: that of
-                this model. Its number of samples replaces `samples`.
+                same `until`, without a `warmup` of its own; needed where capacities, buffers or
+                delays are traced. None: that of this model. Its number of samples replaces
+                `samples`.
             aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs.
 
         Returns:
@@ -167,12 +168,17 @@ class FluidModel:
             and `jain_index` compute means after the warm-up from it.
 
         Raises:
-            InvalidInput: for invalid times.
+            InvalidInput: for invalid times, or a grid for others.
             TooLarge: for a run that needs too much memory or too many steps.
             SolveFailed: if the solution does not stay finite (unless it is traced).
         """
         warmup = check_times(until, warmup, samples)
         grid = grid or self.time_grid(until, samples)
+        if grid.until != until:
+            raise InvalidInput("FluidModel", "grid.until", f"{until:g}, that of solve", grid.until)
+        if grid.warmup is not None:
+            allowed = "None, since samples are evenly spaced"
+            raise InvalidInput("FluidModel", "grid.warmup", allowed, grid.warmup)
         solution = self.integrate(grid._replace(aligned=aligned or grid.aligned))
         if not isinstance(solution.result, Tracer):
             dde.check(solution)

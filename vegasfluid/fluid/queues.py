@@ -124,7 +124,7 @@ def queued_packet_size(
 def mean_packet_size(
     admitted: PerHop, parameters: FluidParameters, structure: FluidStructure
 ) -> PerQueue:
-    """Mean size of packets at each queue, relative to a data packet.
+    """Mean size of packets at each queue, relative to a data packet; 1 at queues without hops.
 
     Args:
         admitted: number, or rate, of packets of one flow at each hop.
@@ -133,7 +133,8 @@ def mean_packet_size(
     """
     packets = flows_per_hop(parameters, structure) * (admitted + LEAST_RATE)
     work = sum_by_queue(packets * parameters.relative_size, structure)
-    return work / sum_by_queue(packets, structure)
+    uncrossed = (structure.crossings.sum(axis=0) == 0).astype(float)
+    return (work + uncrossed) / (sum_by_queue(packets, structure) + uncrossed)
 
 
 def arrivals(

@@ -1,9 +1,10 @@
 """The static structure of a network's equations: its queues, and the path of each flow group.
 
 Each link has a queue for each direction that carries data or waiting ACKs, or, with flow queueing,
-one for each flow group that crosses it: the queue of one of its flows. A hop is a queue on the path
-of one flow group. The hops of a group are the queues that its data cross, in order. If data
-flow in both directions, so that ACKs wait too, the queues that its ACKs cross follow.
+one for each flow group that crosses it: the queue of one of its flows. A link that no group crosses
+has one queue, which stays empty. A hop is a queue on the path of one flow group. The hops of a
+group are the queues that its data cross, in order. If data flow in both directions, so that ACKs
+wait too, the queues that its ACKs cross follow.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def build_structure(
                 previous = len(hops) - 1
             group += 1
     links = [*network.links.values()] * (2 if two_way else 1)
-    own_links = {number for number, link in enumerate(links) if link.aqm.flow_queues}
+    own_links = {hop.queue for hop in hops if links[hop.queue].aqm.flow_queues}
     numbered, queue_links = number_queues(hops, own_links, len(links))
     has_ecn = any(link.aqm.marks for link in network.links.values())
     own_queues = tuple(link in own_links for link in queue_links)
@@ -203,7 +204,7 @@ def number_queues(
 
     Args:
         hops: hops, with the number of the link in place of the queue's number.
-        own_links: numbers of the links with flow queueing.
+        own_links: numbers of the links with flow queueing that a hop is at.
         link_count: number of links.
 
     Returns:

@@ -176,8 +176,9 @@ class Arrays(Indexing):
         numbers = np.arange(len(small.items)).reshape(small.shape)
         kept = [axis for axis in range(numbers.ndim) if axis not in axes]
         shape = tuple(small.shape[axis] for axis in kept)
-        rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), -1)
-        if not rows.shape[1]:
+        length = math.prod(small.shape[axis] for axis in axes)
+        rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), length)
+        if not length:
             raise Unsupported("a reduction over an empty axis")
         items = tuple(self.joined(name, [small.items[n] for n in row]) for row in rows)
         return Small(shape, small.dtype, items)
@@ -195,9 +196,9 @@ class Arrays(Indexing):
             NoLaneKernel: if the array is not in registers.
         """
         small = self.registers(value)
-        items: list[Item] = list(small.items)
+        items, axis = list(small.items), params["axis"]
         numbers = np.arange(len(items)).reshape(small.shape)
-        rows = np.moveaxis(numbers, params["axis"], -1).reshape(-1, small.shape[params["axis"]])
+        rows = np.moveaxis(numbers, axis, -1).reshape(-1, max(small.shape[axis], 1))
         for row in rows[:, ::-1] if params["reverse"] else rows:
             for before, here in pairwise(row):
                 pair = items[before], items[here]
@@ -325,6 +326,8 @@ class Arrays(Indexing):
             axis for axis in range(columns.ndim) if axis not in (*summed_right, *common_right)
         ]
         shape, dtype = equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype
+        if not one.items or not other.items:
+            return [Small(shape, dtype, (constant(0, dtype),) * math.prod(shape))]
         batch = math.prod(one.shape[axis] for axis in common)
         length = math.prod(one.shape[axis] for axis in summed)
         rows = rows.transpose([*common, *free, *summed]).reshape(batch, -1, length)

@@ -253,7 +253,7 @@ class Indexing:
             begin: number of the slice's first element.
             inside: whether the slice is inside the array; None: always.
             offsets: numbers of the elements relative to the first one.
-            fill: the fill value; None: nan, or the smallest number of an integer type.
+            fill: the fill value; not used if the slice is always inside.
         """
         if isinstance(value, Small) and begin.value is not None:
             items = [value.items[int(begin.value) + offset] for offset in offsets]
@@ -261,8 +261,6 @@ class Indexing:
             items = self.read_at(self.in_memory(value), begin, offsets)
         if inside is None:
             return items
-        if fill is None:
-            fill = np.nan if value.dtype.kind == "f" else np.iinfo(value.dtype).min
         filling = constant(fill, value.dtype)
         return [
             operate(self.b, "select_n", None, value.dtype, inside, filling, item) for item in items

@@ -112,3 +112,63 @@ def test_failures_of_diffrax_have_our_outcomes():
     back = ours(TSIT5, t1=-3.0, saveat=None, max_steps=3)
     assert back.result == dde.Outcome.TIMES_REVERSED
     assert "s = -t" in dde.Outcome.TIMES_REVERSED.meaning
+
+
+def decay_until(end, delayed, saveat, y0=1.0, t1=2.0):
+    """Y' = -y, defined until `end`, with constant steps of 0.1; or with a delay without effect."""
+
+    def rhs(t, y, history, args):
+        slope = -y + 0 * jnp.sqrt(end - t)
+        return slope + 0 * history(t - 5.0) if delayed else slope
+
+    return dde.solve(
+        rhs, diffrax.Bosh3(), 0.0, t1, 0.1, jnp.full(1, y0), saveat=saveat, throw=False,
+        stepsize_controller=diffrax.ConstantStepSize(), max_steps=30,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("delayed", [False, True])
+def test_constant_steps_fail_where_the_state_is_no_longer_finite(delayed):
+    """Undefined after 0.73, so that the step from 0.7 is the last one; exp(-t) before."""
+    times = diffrax.SubSaveAt(t0=True, ts=jnp.array([0.5, 1.5]), t1=True)
+    steps = diffrax.SubSaveAt(steps=True)
+    found = decay_until(0.73, delayed, diffrax.SaveAt(subs=[times, steps]))
+    assert found.result == dde.Outcome.NOT_FINITE
+    assert float(found.time) == pytest.approx(0.7)
+    np.testing.assert_allclose(found.ts[0], [0.0, 0.5, 1.5, 2.0])
+    np.testing.assert_allclose(found.ys[0][:, 0], [1, np.exp(-0.5), np.nan, np.nan], rtol=1e-4)
+    expected = np.append(np.linspace(0.1, 0.7, 7), np.full(23, np.nan))
+    np.testing.assert_allclose(found.ts[1], expected)
+    np.testing.assert_allclose(found.ys[1][:, 0], np.exp(-expected), rtol=1e-4)
+
+
+@pytest.mark.unoptimised
+@pytest.mark.parametrize(
+    ("y0", "t1", "outcome", "ys"),
+    [
+        (np.nan, 2.0, dde.Outcome.START_NOT_FINITE, [np.nan, np.nan]),
+        (1.0, -1.0, dde.Outcome.TIMES_REVERSED, [1.0, np.nan]),
+    ],
+)
+def test_what_fails_at_the_start_has_nan_at_the_end(y0, t1, outcome, ys):
+    found = decay_until(9.0, False, diffrax.SaveAt(t0=True, t1=True), y0, t1)
+    assert (found.result, found.time) == (outcome, 0.0)
+    np.testing.assert_array_equal(found.ts, [0.0, t1])
+    np.testing.assert_array_equal(found.ys[:, 0], ys)
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_a_failure_has_the_time_that_was_reached():
+    """Y' = y^2 from 1 is 1 / (1 - t): without end at 1."""
+    found = dde.solve(
+        lambda t, y, history, args: y**2, diffrax.Bosh3(), 0.0, 2.0, None, jnp.ones(1),
+        saveat=diffrax.SaveAt(ts=jnp.array([0.5, 1.5]), t1=True), max_steps=200, throw=False,
+        stepsize_controller=CONTROLLER,
+    )  # fmt: skip
+    assert found.result == dde.Outcome.MAX_STEPS_REACHED
+    assert 0.9 < float(found.time) <= 1.0
+    np.testing.assert_array_equal(found.ts, [0.5, 1.5, 2.0])
+    np.testing.assert_allclose(found.ys[:, 0], [2.0, np.nan, np.nan], rtol=1e-4)

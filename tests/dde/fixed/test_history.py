@@ -190,7 +190,7 @@ def test_only_leading_components_are_remembered_where_asked() -> None:
 
 @pytest.mark.parametrize("count", [0, 4, -1])
 def test_more_than_there_is_cannot_be_remembered(count: int) -> None:
-    with pytest.raises(InvalidInput, match="history_components must be from 1 to 3"):
+    with pytest.raises(InvalidInput, match="history_components must be a whole number from 1 to 3"):
         solve_fixed(
             lambda t, y, history, args: y, jnp.ones(3), ts=[0.0, 1.0], dt0=0.1,
             longest_lag=1.0, history_components=count,

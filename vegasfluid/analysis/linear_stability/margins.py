@@ -121,8 +121,8 @@ def crossings(
     """
     brackets = []
     for curve in loci.curves.T:
-        values = function(curve)
-        for index in np.flatnonzero(values[:-1] * values[1:] < 0):
+        positive = function(curve) >= 0  # a zero on the grid is one end of one bracket
+        for index in np.flatnonzero(positive[:-1] != positive[1:]):
             brackets.append((float(np.max(strength(curve[index : index + 2]))), int(index), curve))
     zeros = []
     for _, index, curve in sorted(brackets, key=lambda bracket: -bracket[0])[:REFINED_CROSSINGS]:
@@ -143,7 +143,7 @@ def refine(
         loop: the feedback loop.
         bracket: two frequencies, rad/s.
         values: the eigenvalue at both.
-        function: real, of the eigenvalue, with different signs at both.
+        function: real, of the eigenvalue, with different signs at both, or 0 at one of them.
     """
 
     def at(omega: float) -> float:

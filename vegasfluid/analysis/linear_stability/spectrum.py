@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 
 from vegasfluid.analysis.linear_stability.delay_system import DelaySystem
+from vegasfluid.errors import SolveFailed
 
 __all__ = ["INTERVALS", "generator", "newton_polish", "rightmost_roots", "unstable_count"]
 
@@ -128,26 +129,28 @@ def generator(system: DelaySystem, intervals: int = INTERVALS) -> np.ndarray:
     return matrix
 
 
-def newton_polish(system: DelaySystem, guess: complex) -> complex:
+def newton_polish(system: DelaySystem, guess: complex) -> complex | None:
     """The root of the characteristic function near a guess, complex, 1/s, by Newton's method.
 
-    The result is the last iterate, even if 30 steps do not converge or a step cannot be computed.
+    It is None if the last of 30 steps is above 1e-7, relative, or a step is not finite. (At double
+    roots steps do not become much shorter than 1e-8.)
     """
-    s = guess
+    s, step = guess, np.inf
     for _ in range(NEWTON_STEPS):
         try:
             quotient = np.linalg.solve(
                 system.characteristic(s), system.characteristic_derivative(s)
             )
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError:  # the matrix is singular: a root
             return s
         logarithmic_derivative = np.trace(quotient)
         if logarithmic_derivative == 0 or not np.isfinite(logarithmic_derivative):
+            return None
+        step = 1 / logarithmic_derivative
+        s -= step
+        if abs(step) < ROOT_TOLERANCE * (1 + abs(s)):
             return s
-        s -= 1 / logarithmic_derivative
-        if abs(1 / logarithmic_derivative) < ROOT_TOLERANCE * (1 + abs(s)):
-            return s
-    return s
+    return s if abs(step) < SAME * (1 + abs(s)) else None
 
 
 def rightmost_roots(system: DelaySystem, most: int = 8, intervals: int = INTERVALS) -> np.ndarray:
@@ -161,14 +164,23 @@ def rightmost_roots(system: DelaySystem, most: int = 8, intervals: int = INTERVA
     Returns:
         At most `most` distinct complex roots, the rightmost first. Both roots of a conjugate pair
         are included, unless `most` excludes one. The system is stable if all real parts are
-        negative.
+        negative. Estimates from which Newton's method does not converge are left out.
+
+    Raises:
+        SolveFailed: if such an estimate is further to the right than all roots, or there is none.
     """
     estimates = np.linalg.eigvals(generator(system, intervals))
     roots: list[complex] = []
+    lost = -np.inf
     for guess in estimates[np.argsort(-estimates.real)][:most]:
-        root = complex(newton_polish(system, complex(guess)))
-        if not any(abs(root - other) < SAME * (1 + abs(root)) for other in roots):
-            roots.append(root)
+        root = newton_polish(system, complex(guess))
+        if root is None:
+            lost = max(lost, guess.real)
+        elif not any(abs(root - other) < SAME * (1 + abs(root)) for other in roots):
+            roots.append(complex(root))
+    if lost >= max((root.real for root in roots), default=-np.inf):
+        reason = "Newton's method does not converge to the rightmost root"
+        raise SolveFailed(f"the characteristic equation was not solved: {reason}")
     return np.array(sorted(roots, key=lambda root: (-root.real, -root.imag)))
 
 

@@ -86,7 +86,7 @@ def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) ->
 
     Raises:
         Unsupported: for a continuum of equilibria, a full buffer, or a network without equilibrium.
-        SolveFailed: if no equilibrium is found.
+        SolveFailed: if no equilibrium is found, or not its rightmost root.
 
     >>> from vegasfluid import Flows, Link, Red, Reno
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
@@ -131,7 +131,7 @@ def critical_value(
     Raises:
         InvalidInput: if the network is stable at both values, or at neither.
         Unsupported: where an equilibrium has no Jacobian.
-        SolveFailed: if no equilibrium is found at a value.
+        SolveFailed: if no equilibrium is found at a value, or not its rightmost root.
     """
 
     def largest_real_part(value: float) -> float:

@@ -48,9 +48,10 @@ are larger than at q+ by the same formulas, and with them ratio and alpha. The f
 gives the limit f -> 1.
 
 The limits of windows are not in these equations: at least 2 packets, `max_window`, access links,
-the 3 samples that Linux needs, at most 2 losses a round trip in the fluid. They are proven to bind
-nowhere from q- to q+. The slope d alpha / d ln ratio is enclosed there too, and proven to be
-positive, by differentiation and without (H1).
+the 3 samples that Linux needs, and the fluid's largest rates of losses, which allow 2 losses a
+round trip and more. They are proven to bind nowhere from q- to q+, the last ones as no flow has
+more than 2 losses a round trip. The slope d alpha / d ln ratio is enclosed there too, and proven to
+be positive, by differentiation and without (H1).
 
 Sources:
     Derived for this project. Elasticities: with t = q - min_thresh, t p' / p is 1 on RED's first

@@ -111,7 +111,8 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
     attempted = AttemptedStep(trial, step, fine & decision.keep, node)
     result = resolve_step(problem, context, attempted, crossings, state.breaks)
     node, again = _confined(problem, node, trial, result, active)
-    outcome, chatter_count = _outcome(problem, state, trial, decision, result, active)
+    ending = active & ~again
+    outcome, chatter_count = _outcome(problem, state, trial, decision, result, ending)
     near = node.start_values.read_times.rows
     entry = Entry(
         step, last, node.modes, interval, near, result.event, result.passed, result.landed
@@ -125,11 +126,11 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
         piece=pick(result.keep, trial.piece, state.piece),
         breaks=result.breaks,
         node=pick(result.keep, result.node, node),
-        step=jnp.where(active & ~again, _next_step(state, decision, result), state.step),
+        step=jnp.where(ending, _next_step(state, decision, result), state.step),
         uncut_step=jnp.where(
             result.again > 0, decision.step, jnp.where(result.keep, 0.0, state.uncut_step)
         ),
-        control=pick(active & ~again, decision.controller_state, state.control),
+        control=pick(ending, decision.controller_state, state.control),
         outcome=outcome,
         chatter_count=chatter_count,
         saved=saved,
@@ -236,7 +237,7 @@ def _outcome(
         trial: the attempted step.
         decision: whether its error is small enough.
         result: whether it was accepted, and its event.
-        active: instances that have not ended, shape (batch,).
+        active: instances that have not ended and do not repeat the step, shape (batch,).
     """
     immediate = result.keep & result.event & (result.passed <= problem.time_tolerance)
     chatter_count = jnp.where(immediate, state.chatter_count + jnp.int32(1), jnp.int32(0))

@@ -10,7 +10,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments
+from vegasfluid.dde.adaptive.arguments import (
+    Arguments,
+    TracedArguments,
+    is_part,
+    sub_saveats,
+)
 from vegasfluid.dde.adaptive.history import History
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution
@@ -74,6 +79,28 @@ jax.tree_util.register_pytree_node(
 )
 
 
+class FiniteSteps(diffrax.ConstantStepSize):
+    """Constant steps, of which the first one to a state that is not finite ends the solve."""
+
+    def adapt_step_size(
+        self, t0: Any, t1: Any, y0: Any, y1_candidate: Any, *others: Any
+    ) -> tuple[Any, ...]:
+        """Whether the step to `y1_candidate` is accepted, the next step's ends, and a result code.
+
+        Args:
+            t0: time at the step's start.
+            t1: time at its end.
+            y0: state at its start.
+            y1_candidate: state at its end, accepted if it is finite.
+            others: the other arguments of diffrax's `adapt_step_size`.
+        """
+        adapted = super().adapt_step_size(t0, t1, y0, y1_candidate, *others)
+        finite = jnp.all(jnp.isfinite(y1_candidate))
+        results = diffrax.RESULTS
+        result = results.where(finite, results.successful, results.internal_error)
+        return finite, jnp.where(finite, adapted[1], t0), *adapted[2:-1], result
+
+
 def solve_ode(
     arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
 ) -> Solution:
@@ -86,13 +113,18 @@ def solve_ode(
         args: the user's arguments, each leaf with the batch axis first.
 
     Returns:
-        Save times, states and outcomes, the batch axis first. After a failure `time` is t0, and
-        states at later `ts` are infinite; `SaveAt(t1=True)` returns the time and state reached.
+        Save times, states and outcomes, the batch axis first. After a failure `time` is that at
+        which the last accepted step ended, and states at later times are nan.
     """
 
     def field(t: Any, y: Any, args: Any) -> Any:
         history = History(y.size, y.dtype)  # not read
         return arguments.rhs(t, y, history, arguments.all_args(args))
+
+    end = diffrax.SubSaveAt(t1=True, fn=lambda t, y, args: None)  # the time reached
+    with_end = diffrax.SaveAt(subs=(saveat.subs, end), dense=saveat.dense)
+    constant = isinstance(arguments.controller, diffrax.ConstantStepSize)
+    controller = FiniteSteps() if constant else arguments.controller
 
     def one(traced: TracedArguments, args: PyTree) -> Any:
         """The diffrax solution of one instance; t0 only if t1 is before it."""
@@ -102,8 +134,8 @@ def solve_ode(
             arguments.solver,
             *forwards,
             args,
-            saveat=saveat,
-            stepsize_controller=arguments.controller,
+            saveat=with_end,
+            stepsize_controller=controller,
             adjoint=arguments.adjoint,
             max_steps=arguments.max_steps,
             progress_meter=arguments.meter,
@@ -116,10 +148,61 @@ def solve_ode(
     stats = {name: result.stats[name] for name in names}
     stats["num_events"] = jnp.zeros_like(stats["num_steps"])
     fine = outcome == jnp.int32(Outcome.SUCCESS)
-    time = jnp.where(fine, jnp.nan, traced.t0)  # diffrax does not report the time
     curve = None if result.interpolation is None else DiffraxDenseOutput(result.interpolation)
-    saved = (result.ts, result.ys, outcome, time)
-    return Solution(*saved, stats, curve, t0=traced.t0, t1=traced.t1)
+    (ts, reached), (ys, _) = result.ts, result.ys
+    time = jnp.where(fine, jnp.nan, reached[:, 0])
+    saved = _saved(saveat, traced, ts, ys)
+    return Solution(saved[0], saved[1], outcome, time, stats, curve, t0=traced.t0, t1=traced.t1)
+
+
+def _saved(
+    saveat: diffrax.SaveAt, traced: TracedArguments, ts: PyTree, ys: PyTree
+) -> tuple[PyTree, PyTree]:
+    """The saved times and values of all parts, as if there were delays; pytrees like its `subs`.
+
+    `ts` and `ys` are those from diffrax.
+    """
+    structure = jax.tree.structure(saveat.subs, is_leaf=is_part)
+    parts = [
+        _saved_part(sub, traced, *part)
+        for sub, *part in zip(
+            sub_saveats(saveat), structure.flatten_up_to(ts), structure.flatten_up_to(ys),
+            strict=True,
+        )
+    ]  # fmt: skip
+    times, values = ([part[number] for part in parts] for number in (0, 1))
+    return structure.unflatten(times), structure.unflatten(values)
+
+
+def _saved_part(
+    sub: diffrax.SubSaveAt, traced: TracedArguments, ts: Array, ys: PyTree
+) -> tuple[Array, PyTree]:
+    """The saved times of one part, shape (batch, m), and its values, as if there were delays.
+
+    Times that were not reached have the value nan. They are nan themselves where steps are saved.
+
+    Args:
+        sub: which times are saved.
+        traced: t0 and t1.
+        ts: times from diffrax, which leaves out those that were not reached, and fills up with inf.
+        ys: values at these times; every leaf has the shape (batch, m, ...).
+    """
+    if sub.steps:
+        times = jnp.where(jnp.isfinite(ts), ts, jnp.nan)
+    else:
+        given = jnp.zeros(0, ts.dtype) if sub.ts is None else sub.ts.astype(ts.dtype)
+        between = jnp.broadcast_to(given, (ts.shape[0], given.size))
+        ends = [traced.t0[:, None]] * sub.t0, [traced.t1[:, None]] * sub.t1
+        times = jnp.concatenate([*ends[0], between, *ends[1]], axis=1)
+
+    def value(ys: Array) -> Array:
+        """The values at the times that were reached."""
+        if not jnp.issubdtype(ys.dtype, jnp.inexact):
+            return ys
+        return jnp.where(reached.reshape(reached.shape + (1,) * (ys.ndim - 2)), ys, jnp.nan)
+
+    reached = ts == times
+    return times, jax.tree.map(value, ys)
 
 
 def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:

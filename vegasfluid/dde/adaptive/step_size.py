@@ -104,8 +104,9 @@ class StepSizeControl(NamedTuple):
     ) -> StepDecision:
         """Whether each attempted step is accepted, and the length of the next attempt.
 
-        Constant steps are always accepted. Steps that are not finite, did not converge or read in
-        the future (LAG_NEGATIVE) count as having an infinite error.
+        Constant steps are accepted if the state at their end is finite; else no shorter step is
+        tried. Other steps that are not finite, did not converge or read in the future
+        (LAG_NEGATIVE) count as having an infinite error.
 
         Args:
             clock: time at the step's start.
@@ -117,7 +118,8 @@ class StepSizeControl(NamedTuple):
         controller = self.controller
         if controller is None:
             assert self.first is not None
-            return StepDecision(jnp.ones(step.shape, bool), self.first, None)
+            finite = jnp.all(jnp.isfinite(trial.y), axis=0)
+            return StepDecision(finite, jnp.where(finite, self.first, 0.0), None)
         start = clock.plain()
         valid = trial.converged & jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.error), axis=0)
         # The first stages of a long step may compute a negative lag, and its Newton iteration may

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 
 import jax
 import jax.numpy as jnp
@@ -73,7 +74,7 @@ def solve_fixed(
     """
     state, times = _checked_state(y0), _checked_times(ts)
     step, longest_lag = _positive("dt0", dt0), _positive("longest_lag", longest_lag)
-    steps = on_the_grid(times, step, longest_lag, state.dtype, longer_steps)
+    steps = on_the_grid(times, step, longest_lag, state.dtype, _checked_longer(longer_steps))
     return solve_along(
         *(steps, rhs, state, args),
         project=project,
@@ -150,13 +151,30 @@ def _checked_components(history_components: int | None, y0: Array) -> int | None
     """The number of leading state components that the history keeps, or None for all.
 
     Raises:
-        InvalidInput: unless it is None or from 1 to the length of y0.
+        InvalidInput: unless it is None or a whole number from 1 to the length of y0.
     """
-    if history_components is not None and not 1 <= history_components <= y0.size:
-        raise InvalidInput(
-            "dde.solve", "history_components", f"from 1 to {y0.size}", history_components
-        )
-    return history_components
+    match history_components:
+        case None:
+            return None
+        case Integral() if 1 <= history_components <= y0.size:
+            return history_components
+    allowed = f"a whole number from 1 to {y0.size}"
+    raise InvalidInput("dde.solve", "history_components", allowed, history_components)
+
+
+def _checked_longer(longer_steps: tuple[float, int] | None) -> tuple[float, int] | None:
+    """The time after which steps are longer, and the factor of their lengths; None: never.
+
+    Raises:
+        InvalidInput: unless it is None, or a number and a whole number from 1 up.
+    """
+    match longer_steps:
+        case None:
+            return None
+        case (Real() as after, Integral() as factor) if not math.isnan(after) and factor >= 1:
+            return longer_steps
+    allowed = "None, or a time and a whole number from 1 up"
+    raise InvalidInput("dde.solve", "longer_steps", allowed, longer_steps)
 
 
 def _positive(name: str, value: float) -> float:
