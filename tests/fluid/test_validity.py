@@ -52,7 +52,7 @@ def test_a_valid_model_has_no_warnings():
     ("shown", "message"),
     [
         ({"cwnd": (20.0, 4.9)}, "reno: the mean window is 4.9 packets. Below 5"),
-        ({"timeouts": (0.0, 0.51)}, "reno: 5% of its losses end in a timeout"),
+        ({"timeouts": (0.0, 0.51)}, "reno: 5.1% of its losses end in a timeout"),
         ({"count": 4}, "bottleneck: only 8 flows; with fewer than 10"),
         ({"error": (0.02, 0.0, 0.0)}, "the tolerance of 1 % is not met"),
         (

@@ -142,7 +142,8 @@ def show(found: NetworkEstimate, means: Mapping[str, Mapping[str, Any]]) -> None
     `means` are the measured and modelled means of each class; empty: there is no model.
     """
     out = console()
-    out.print(f"{found.span:.0f} s, {sum(len(c.flows) for c in found.classes)} flows", style="bold")
+    flows = sum(len(each.flows) for each in found.classes)
+    out.print(f"{found.span:.0f} s, {flows} flow{'s' * (flows != 1)}", style="bold")
     out.print()
     out.print(findings(found))
     out.print(f"\nThe queue was not empty in {found.busy:.0%} of the time.")

@@ -93,7 +93,7 @@ def class_warnings(run: Recording, late: slice) -> Iterator[str]:
         fraction = increase["timeouts"][number] / max(increase["dropped"][number], 1e-12)
         if increase["dropped"][number] > 0 and fraction > MANY_TIMEOUTS:
             yield (
-                f"{name}: {fraction:.0%} of its losses end in a timeout; above "
+                f"{name}: {100 * fraction:.2g}% of its losses end in a timeout; above "
                 f"{MANY_TIMEOUTS:.0%}, the model is inaccurate."
             )
         if any(link.jitter and link.jitter_reorders for link in run.network.links_of(name)):
@@ -148,7 +148,7 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
         flows = run.network.flow_count(name)
         if flows < FEW_FLOWS:
             yield (
-                f"{name}: only {flows} flows; with fewer than {FEW_FLOWS}, single losses matter, "
+                f"{name}: only {flows} flow{'s' * (flows != 1)}; with fewer than {FEW_FLOWS}, single losses matter, "
                 "but the model has only averages."
             )
         if link.aqm.shares_full_buffer:
