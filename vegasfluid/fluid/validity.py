@@ -148,8 +148,8 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
         flows = run.network.flow_count(name)
         if flows < FEW_FLOWS:
             yield (
-                f"{name}: only {flows} flow{'s' * (flows != 1)}; with fewer than {FEW_FLOWS}, single losses matter, "
-                "but the model has only averages."
+                f"{name}: only {flows} flow{'s' * (flows != 1)}; with fewer than {FEW_FLOWS}, "
+                "single losses matter, but the model has only averages."
             )
         if link.aqm.shares_full_buffer:
             if lost[number] > NOTICEABLE * admitted[number]:
