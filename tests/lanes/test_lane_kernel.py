@@ -65,6 +65,39 @@ def uneven(x):
     return lax.while_loop(lambda y: y[0] < 50, lambda y: y * 1.5 + 1, jnp.abs(x[0]))
 
 
+def counted(x):
+    """A loop that lanes leave at different times, with counts that are the same until then."""
+
+    def turn(carry):
+        count, marked = carry
+        return count + 1, marked.at[count].set(1.0)
+
+    return lax.while_loop(lambda carry: carry[0] < 3 * jnp.abs(x[0, 0]), turn, (0, jnp.zeros(300)))
+
+
+def read_after(x):
+    """A small array that is read by number in a loop without an iteration, and after it."""
+    table = x[0] * 2
+    number = jnp.abs(x[1, 0]).astype(int) % 3
+    skipped = lax.while_loop(lambda y: y < -1e9, lambda y: y + table[number], x[0, 0])
+    return skipped + table[number]
+
+
+def of_nothing(x):
+    """Reductions along axes without elements."""
+    some = [x, x.astype(jnp.int32)]
+    sums = [f(y[:, :0], 1) for y in some for f in (jnp.sum, jnp.prod)]
+    ends = [f(y[:, :0], 1, initial=7) for y in some for f in (jnp.max, jnp.min)]
+    return [*sums, *ends, (x[:, :0] > 0).any(1), (x[:, :0] > 0).all(1)]
+
+
+def places(x):
+    """Indices of extremes; nan is the most extreme of all."""
+    with_nan = jnp.array([1.0, jnp.nan, -2.0, jnp.nan]) * x[0, 0]
+    extremes = (jnp.argmin, jnp.argmax)
+    return [*(f(x, axis) for f in extremes for axis in (0, 1)), *(f(with_nan) for f in extremes)]
+
+
 FUNCTIONS = {
     "arithmetic": lambda x: (x + 2) * x / (1 - x) - x**3 + x**-2 + jnp.square(x),
     "comparisons": lambda x: [x < 1, x <= 1, x > 1, x >= 1, x == 1, x != 1, (x > 0) ^ (x < 2)],
@@ -103,6 +136,10 @@ FUNCTIONS = {
     "kept outside": kept_outside,
     "backwards": backwards,
     "uneven": uneven,
+    "counted loop": counted,
+    "read after a loop": read_after,
+    "of nothing": of_nothing,
+    "places": places,
 }
 BATCH = jnp.stack([X * scale + 0.1 for scale in np.linspace(-1, 2, 21)])
 

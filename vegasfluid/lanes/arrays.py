@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from vegasfluid.lanes.builder import INDEX, Item, Unsupported, constant
 from vegasfluid.lanes.elementwise import operate
-from vegasfluid.lanes.indexing import Indexing
 from vegasfluid.lanes.memory import (
     Layout,
     Memory,
@@ -25,8 +22,9 @@ from vegasfluid.lanes.memory import (
     neighbours,
     plus,
 )
+from vegasfluid.lanes.reductions import CUMULATIVE, EXTREMES, REDUCTIONS, Reductions
 
-__all__ = ["MOVES", "REDUCTIONS", "Arrays"]
+__all__ = ["MOVES", "Arrays"]
 
 Numbers = Any
 """An array of element numbers (flat indices), in place of the elements themselves."""
@@ -62,18 +60,6 @@ MOVES: dict[str, Callable[[Numbers, Any], Numbers]] = {
 
 LARGEST_TABLE = 10_000
 """Largest number of entries of a table in a program (chosen)."""
-REDUCTIONS = {
-    "reduce_sum": "add",
-    "reduce_prod": "mul",
-    "reduce_max": "max",
-    "reduce_min": "min",
-    "reduce_and": "and",
-    "reduce_or": "or",
-    "reduce_xor": "xor",
-}
-"""Reductions along axes, with the operation that joins two elements."""
-CUMULATIVE = {"cumsum": "add", "cumprod": "mul", "cummax": "max", "cummin": "min"}
-"""Cumulative reductions along an axis, with the operation that joins two elements."""
 JOINED = {"scatter-add": "add", "scatter-mul": "mul", "scatter-max": "max", "scatter-min": "min"}
 """Scatters that combine new elements with old ones, with the operation that does."""
 WHOLE_ARRAYS = {
@@ -92,12 +78,13 @@ WHOLE_ARRAYS = {
 """Operations that are methods of `Arrays` with the same name."""
 
 
-class Arrays(Indexing):
-    """Operations on whole arrays; gathers and scatters are in its base class."""
+class Arrays(Reductions):
+    """Operations on whole arrays; reductions, gathers and scatters are in its base classes."""
 
     def knows(self, name: str) -> bool:
         """Whether this class can translate JAX's operation of this name, such as `reduce_sum`."""
-        return any(name in known for known in (WHOLE_ARRAYS, MOVES, REDUCTIONS, CUMULATIVE, JOINED))
+        groups = (WHOLE_ARRAYS, MOVES, REDUCTIONS, EXTREMES, CUMULATIVE, JOINED)
+        return any(name in known for known in groups)
 
     def operate(self, equation: Any, values: Sequence[Value]) -> list[Value]:
         """The results of an equation (a JAX operation on whole arrays) for the operands `values`.
@@ -110,6 +97,8 @@ class Arrays(Indexing):
             return [self.moved(name, params, values[0], equation.outvars[0].aval.shape)]
         if name in REDUCTIONS:
             return [self.reduced(REDUCTIONS[name], params["axes"], values[0])]
+        if name in EXTREMES:
+            return [self.extreme(EXTREMES[name], params, values[0])]
         if name in CUMULATIVE:
             return [self.cumulated(CUMULATIVE[name], params, values[0])]
         if name in JOINED:
@@ -163,47 +152,6 @@ class Arrays(Indexing):
         with self.b.loop(constant(math.prod(shape), INDEX)) as index:
             target.memory.store(self.b, index, item)
         return target
-
-    def reduced(self, name: str, axes: Sequence[int], value: Value) -> Value:
-        """The sum, product, maximum, ... of an array's elements along axes, without these axes.
-
-        `name` is the operation: add, mul, max, min, and, or, xor.
-
-        Raises:
-            NoLaneKernel: if the array is not in registers, or one of the axes has length 0.
-        """
-        small = self.registers(value)
-        numbers = np.arange(len(small.items)).reshape(small.shape)
-        kept = [axis for axis in range(numbers.ndim) if axis not in axes]
-        shape = tuple(small.shape[axis] for axis in kept)
-        length = math.prod(small.shape[axis] for axis in axes)
-        rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), length)
-        if not length:
-            raise Unsupported("a reduction over an empty axis")
-        items = tuple(self.joined(name, [small.items[n] for n in row]) for row in rows)
-        return Small(shape, small.dtype, items)
-
-    def joined(self, name: str, items: list[Item]) -> Item:
-        """All items combined to one by the operation `name`, from the first to the last."""
-        return reduce(lambda x, y: operate(self.b, name, None, x.dtype, x, y), items)
-
-    def cumulated(self, name: str, params: Any, value: Value) -> Value:
-        """Cumulative sums, products or extremes (operation `name`) along an axis of an array.
-
-        `params` has the `axis`, and `reverse`: whether to cumulate from its end.
-
-        Raises:
-            NoLaneKernel: if the array is not in registers.
-        """
-        small = self.registers(value)
-        items, axis = list(small.items), params["axis"]
-        numbers = np.arange(len(items)).reshape(small.shape)
-        rows = np.moveaxis(numbers, axis, -1).reshape(-1, max(small.shape[axis], 1))
-        for row in rows[:, ::-1] if params["reverse"] else rows:
-            for before, here in pairwise(row):
-                pair = items[before], items[here]
-                items[here] = operate(self.b, name, None, small.dtype, *pair)
-        return Small(small.shape, small.dtype, tuple(items))
 
     def iota(self, equation: Any) -> list[Value]:
         """JAX's `iota`: an array of the indices 0, 1, 2, ... along one of its axes.

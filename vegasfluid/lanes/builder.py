@@ -110,6 +110,9 @@ class Builder:
         self.vectors: dict[tuple[Any, ...], Item] = {}
         """Vectors of elements of an array (`packing`), by the type and the names of the elements.
         It has only vectors that are certain to be computed before the next line runs."""
+        self.copied: tuple[Any, Any] = (None, None)
+        """The array in registers that was copied to memory last, and the copy. It is reset where
+        the copy is not certain to be made before the next line runs."""
         self._count = 0
         self._block = "entry"
 
@@ -269,9 +272,9 @@ class Builder:
         inside = self.emit(f"icmp slt i64 {index.text}, {count.text}", BOOL, False)
         self.write(f"br i1 {inside.text}, label %{head}.body, label %{done}")
         self.start(f"{head}.body")
-        vectors = dict(self.vectors)
+        vectors, copied = dict(self.vectors), self.copied
         yield index
-        self.vectors = vectors
+        self.vectors, self.copied = vectors, copied
         self.write(f"br label %{following}")
         self.start(following)
         after = self.emit(f"add nsw i64 {index.text}, 1", INDEX, False)

@@ -333,11 +333,6 @@ def converted(b: Builder, params: Any, x: Item) -> Item:
     return convert(b, x, params["new_dtype"])
 
 
-def same(b: Builder, _: Any, x: Item) -> Item:
-    """The number x itself; no line is written."""
-    return x
-
-
 OPERATIONS: dict[str, Operation] = {
     **{name: arithmetic(name) for name in FLOAT},
     **{name: bitwise(name) for name in BITS},
@@ -366,12 +361,6 @@ OPERATIONS: dict[str, Operation] = {
     "is_finite": finite,
     "clamp": clamp,
     "convert_element_type": converted,
-    "stop_gradient": same,
-    "pvary": same,
-    "pcast": same,
-    "copy": same,
-    "copy_p": same,
-    "optimization_barrier": same,
 }
 """The operations on single numbers, by the name of JAX's primitive."""
 

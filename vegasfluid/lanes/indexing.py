@@ -278,6 +278,7 @@ class Indexing:
         """The array in memory; consecutive calls for one array in registers share a copy."""
         if isinstance(value, Stored):
             return value
-        if getattr(self, "_spilled", (None, None))[0] is not value:
-            self._spilled = (value, self.scratch.spilled(value))
-        return self._spilled[1]
+        if self.b.copied[0] is not value:
+            self.b.copied = (value, self.scratch.spilled(value))
+        stored: Stored = self.b.copied[1]
+        return stored

@@ -84,7 +84,7 @@ class Loop:
         head = self._head
         self.b.write(f"br i1 {inside.text}, label %{head}.body, label %{head}.done")
         self.b.start(f"{head}.body")
-        self._vectors = dict(self.b.vectors)
+        self._vectors, self._copied = dict(self.b.vectors), self.b.copied
 
     def end(self, results: Sequence[Value]) -> list[Value]:
         """Write the end of an iteration, whose `results` are the carried values of the next one.
@@ -106,7 +106,7 @@ class Loop:
         b.write(f"br label %{self._head}")
         b.lines[self._place : self._place + 1] = lines
         b.start(f"{self._head}.done")
-        b.vectors = self._vectors
+        b.vectors, b.copied = self._vectors, self._copied
         for memory in self._needed:
             memory.references -= 1
         return self.values

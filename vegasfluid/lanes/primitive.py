@@ -27,7 +27,7 @@ from vegasfluid.lanes.tracing import traced, without_constants
 from vegasfluid.lanes.varying import differing
 from vegasfluid.parallel import processors
 
-__all__ = ["LaneKernelWarning", "lane_kernel"]
+__all__ = ["LaneKernelWarning", "by_lanes", "lane_kernel"]
 
 
 RECENT = 32
@@ -85,6 +85,36 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
         return jax.tree.unflatten(results, outputs)
 
     return call
+
+
+def by_lanes(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The results of a function for each instance of a batch, computed by a lane kernel.
+
+    Unlike `lane_kernel` it never leaves a function to XLA, so a caller can do something else.
+
+    Args:
+        function: maps pytrees of arrays to a pytree of arrays, for one instance.
+        arguments: its arguments; every leaf has the batch axis first.
+
+    Returns:
+        Its results; every leaf has the batch axis first.
+
+    Raises:
+        NoLaneKernel: if the function cannot be translated, or JAX's default device is no CPU.
+    """
+    if jax.default_backend() != "cpu" or sys.platform == "win32":
+        raise NoLaneKernel("JAX's default device is no CPU with threads")
+    leaves = jax.tree.leaves(arguments)
+    examples = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), arguments)
+    closed, results = traced(function, *examples)
+    jaxpr = without_constants(closed)
+    batched = (False,) * len(closed.consts) + (True,) * len(leaves)
+    size = leaves[0].shape[0]
+    program = compiled(jaxpr, batched, size > 1)
+    if isinstance(program, NoLaneKernel):
+        raise program
+    outputs = lanes_p.bind(*closed.consts, *leaves, call=Call(jaxpr, batched, size, warn=True))
+    return jax.tree.unflatten(results, outputs)
 
 
 def shapes(*given: Any, call: Call) -> list[Any]:

@@ -29,9 +29,19 @@ from vegasfluid.lanes.memory import (
     times,
 )
 from vegasfluid.lanes.packing import pack, sizes_of, unpack
-from vegasfluid.lanes.varying import body_of, differing, differing_carry, parts_of_scan
+from vegasfluid.lanes.varying import (
+    body_of,
+    differing,
+    differing_carry,
+    differing_while,
+    parts_of_scan,
+)
 
 __all__ = ["Translator"]
+
+TRANSPARENT = {"stop_gradient", "pvary", "pcast", "copy", "copy_p", "optimization_barrier"}
+TRANSPARENT |= {"nonbatchable", "nondifferentiable_backward"}
+"""Operations that return their operands; the last two are equinox's, and concern JAX only."""
 
 
 class Translator:
@@ -94,8 +104,8 @@ class Translator:
             return self.branch(equation, values)
         if self.arrays.knows(name):
             return self.arrays.operate(equation, values)
-        if name in OPERATIONS and len(equation.outvars) == len(values) and len(values) > 1:
-            return values  # a barrier for several values
+        if name in TRANSPARENT and len(equation.outvars) == len(values):
+            return values
         if name in OPERATIONS:
             return [self.each(equation, values)]
         raise Unsupported(name)
@@ -254,8 +264,7 @@ class Translator:
         split = first + params["body_nconsts"]
         condition, body = params["cond_jaxpr"], params["body_jaxpr"]
         condition_constants, constants, carry = values[:first], values[first:split], values[split:]
-        flags = [value.varying for value in values]
-        varying = differing_carry(body.jaxpr, flags[first:split], flags[split:], [], len(carry))
+        varying = differing_while(params, [value.varying for value in values])
         loop = Loop(self.b, self.scratch, carry, varying, [*condition_constants, *constants])
         loop.begin()
         (continues,) = self.function(

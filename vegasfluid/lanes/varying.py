@@ -7,7 +7,7 @@ from typing import Any
 
 from jax.extend import core
 
-__all__ = ["body_of", "differing", "differing_carry", "parts_of_scan"]
+__all__ = ["body_of", "differing", "differing_carry", "differing_while", "parts_of_scan"]
 
 INLINED = {
     "jit": "jaxpr",
@@ -86,14 +86,29 @@ def of_equation(equation: Any, given: list[bool]) -> list[bool]:
         carry = differing_carry(body, constants, begun, each, len(begun))
         return [*carry, *differing(body, [*constants, *carry, *each])[len(carry) :]]
     if name == "while":
-        first = params["cond_nconsts"]
-        split = first + params["body_nconsts"]
-        body = params["body_jaxpr"].jaxpr
-        return differing_carry(body, given[first:split], given[split:], [], len(given) - split)
+        return differing_while(params, given)
     if name == "cond":
         each = [differing(branch.jaxpr, given[1:]) for branch in params["branches"]]
         return [given[0] or any(results) for results in zip(*each, strict=True)]
     return [any(given)] * len(equation.outvars)
+
+
+def differing_while(params: Any, given: Sequence[bool]) -> list[bool]:
+    """Whether each carried value of a `while` loop differs between lanes (instances) at its end.
+
+    If lanes leave the loop at different iterations, all of them may differ.
+
+    Args:
+        params: parameters of JAX's `while` equation.
+        given: whether each of its arguments differs: constants of the condition, constants of the
+            body, and initial carried values.
+    """
+    first = params["cond_nconsts"]
+    split = first + params["body_nconsts"]
+    body, condition = params["body_jaxpr"].jaxpr, params["cond_jaxpr"].jaxpr
+    carry = differing_carry(body, given[first:split], given[split:], [], len(given) - split)
+    (leaves,) = differing(condition, [*given[:first], *carry])
+    return [leaves or differs for differs in carry]
 
 
 def differing_carry(
