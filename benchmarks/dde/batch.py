@@ -46,8 +46,8 @@ METHOD = "Tsit5"
 """Runge-Kutta method."""
 RTOL = 3e-6
 """Tolerance of C, relative and absolute."""
-CHUNK = 1
-"""Instances that are solved together, the default with events; `add_settings` tries others."""
+CHUNK = None
+"""Instances that XLA solves together; None: lane kernels. `add_settings` tries others."""
 ROWS = 256
 """History capacity, steps."""
 SAMPLE = 64

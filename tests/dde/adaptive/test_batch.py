@@ -100,7 +100,7 @@ def test_one_time_for_all():
 
 @pytest.mark.slow
 def test_vmap_of_solve(one_by_one):
-    """It is slower than `solve_batch`, and the same."""
+    """The same lane kernel."""
 
     def one(t0, t1, y0, *args):
         return dde.solve(rhs, BOSH3, t0, t1, STEP, y0, args, throw=False, **OPTIONS)

@@ -60,11 +60,12 @@ def test_jumps_of_the_derivative_return_undiminished():
     solution = dde.solve(
         lambda t, y, history, args: history.derivative_ago(1.0), diffrax.Tsit5(), 0.0, 9.5, None,
         jnp.zeros(1), initial_history=lambda s, args: (s**2 / 2)[None],
-        saveat=diffrax.SaveAt(ts=jnp.linspace(0.0, 9.5, 39), dense=True), max_steps=256,
+        saveat=diffrax.SaveAt(ts=jnp.linspace(0.0, 9.5, 39), dense=True), max_steps=512,
+        stepsize_controller=tolerance(1e-8),
     )  # fmt: skip
     lags, within = np.divmod(np.linspace(0.0, 9.5, 39), 1)
     known = -lags / 2 + within**2 / 2 - within
-    np.testing.assert_allclose(solution.ys[:, 0], known, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(solution.ys[:, 0], known, rtol=0, atol=2e-6)
     slopes = jax.vmap(jax.jacfwd(solution.evaluate))(jnp.array([8.75, 9.25]))
     np.testing.assert_allclose(slopes[:, 0], [-0.25, -0.75], rtol=0, atol=1e-5)
 
@@ -76,9 +77,9 @@ def test_reverse_mode_equals_forward_mode():
     def end(args, adjoint=None):
         return dde.solve(
             lambda t, y, history, args: -y + args[0] * history.derivative(t - args[1]),
-            diffrax.Tsit5(), 0.0, 1.8, 0.1, jnp.ones(1), args,
+            diffrax.Tsit5(), 0.0, 1.8, 0.05, jnp.ones(1), args,
             initial_history=lambda s, args: jnp.exp(args[2] * s)[None],
-            stepsize_controller=tolerance(1e-9), adjoint=adjoint, max_steps=128,
+            stepsize_controller=diffrax.ConstantStepSize(), adjoint=adjoint, max_steps=128,
         ).ys[-1, 0]  # fmt: skip
 
     at = jnp.array([0.5, 1.0, 0.7])

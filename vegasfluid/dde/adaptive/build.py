@@ -44,6 +44,7 @@ def solve_dde(
     args: PyTree,
     equation: Equation,
     closed_over: tuple[Array, ...],
+    save_block: int,
 ) -> Solution:
     """Solve a batch of equations with delays, bounds, guards or a projection.
 
@@ -54,6 +55,7 @@ def solve_dde(
         args: the user's arguments, each leaf with the batch axis first.
         equation: the user's functions.
         closed_over: traced arrays that they close over, without a batch axis.
+        save_block: number of save times that are evaluated together.
 
     Returns:
         Save times (batch, m), states there (batch, m, n), outcomes and numbers of steps (batch,).
@@ -77,7 +79,7 @@ def solve_dde(
     rows = _power_of_two(arguments.history_capacity)
     breaks = max(rows // ROWS_PER_BREAK, 1)
     rows = arguments.max_steps + 2 if whole else rows
-    limits = Limits(rows, breaks, arguments.max_steps, arguments.meter)
+    limits = Limits(rows, breaks, arguments.max_steps, arguments.meter, save_block)
     times = save_times(saveat, traced)
     # Those of several parts are merged; a single part's are increasing.
     order = jnp.argsort(times) if len(subs) > 1 else jnp.arange(times.shape[0])

@@ -296,7 +296,8 @@ def _newton(
         rounding = ROUNDING * jnp.finfo(first.dtype).eps * state
         rate, later = size / last, iterations > jnp.int32(0)
         enough = (rate < 1) & (size * rate < newton.kappa * (1 - rate))
-        done = jnp.all(jnp.abs(change) <= rounding, axis=axes) | (later & enough)
+        small = jnp.all((jnp.abs(change) <= rounding) & jnp.isfinite(change), axis=axes)
+        done = small | (later & enough)
         other = jax.tree.map(lambda new, old: jnp.where(running, new, old), new, other)
         converged, last = jnp.where(running, done, converged), jnp.where(running, size, last)
         running &= ~done & ~(later & ~(rate <= DIVERGENCE))

@@ -24,6 +24,7 @@ class Limits(NamedTuple):
         breaks: number of breaking points after t0 that are kept, a power of two.
         max_steps: largest number of attempted steps.
         meter: progress meter.
+        save_block: number of save times that are evaluated together.
         taped: whether to record the tape for the reverse pass.
     """
 
@@ -31,6 +32,7 @@ class Limits(NamedTuple):
     breaks: int
     max_steps: int
     meter: diffrax.AbstractProgressMeter
+    save_block: int
     taped: bool = False
 
 

@@ -18,9 +18,6 @@ from vegasfluid.dde.adaptive.problem import Problem
 
 __all__ = ["Saved", "empty_saved", "evaluate", "save_passed"]
 
-SAVE_BLOCK = 32
-"""Number of save times that are evaluated at once (chosen)."""
-
 
 class Saved(NamedTuple):
     """The states at the save times that have been passed.
@@ -35,10 +32,16 @@ class Saved(NamedTuple):
     next: Int32[Array, " batch"]
 
 
-def empty_saved(problem: Problem, times: Float[Array, " m"]) -> Saved:
-    """States at the save times of which none has been reached: all nan."""
+def empty_saved(problem: Problem, times: Float[Array, " m"], block: int) -> Saved:
+    """States at the save times, of which none has been reached: all nan.
+
+    Args:
+        problem: the batch.
+        times: save times, shape (m,).
+        block: number of save times that are evaluated together.
+    """
     size, batch = problem.y0.shape
-    slots = times.shape[0] + SAVE_BLOCK if times.shape[0] else 0
+    slots = times.shape[0] + block if times.shape[0] else 0
     ys = jnp.full((batch, slots, size), jnp.nan, problem.y0.dtype)
     return Saved(ys, jnp.zeros(batch, jnp.int32))
 
@@ -84,6 +87,7 @@ def save_passed(
     count, size = times.shape[0], problem.y0.shape[0]
     if not count:
         return saved
+    together = saved.ys.shape[1] - count
 
     def block(
         ring: Ring, last: Array, first: Array, now: CompensatedTime, time_tolerance: Array
@@ -100,7 +104,7 @@ def save_passed(
         Returns:
             States, shape (block, n), nan where not passed; the number of times passed.
         """
-        numbers = first + jnp.arange(SAVE_BLOCK, dtype=jnp.int32)
+        numbers = first + jnp.arange(together, dtype=jnp.int32)
         wanted = times.at[jnp.minimum(numbers, count - 1)].get(mode="promise_in_bounds")
         passed = (numbers < count) & (now.until(wanted) <= time_tolerance)
         ys = evaluate(Track(ring, size, last), now, time_tolerance, wanted)
@@ -110,6 +114,6 @@ def save_passed(
     def save_block(state: tuple[Saved, Array]) -> tuple[Saved, Array]:
         ys, first = state[0]
         blocks, passed = jax.vmap(block)(ring, last, first, now, problem.time_tolerance)
-        return Saved(put_rows(ys, first, blocks), first + passed), jnp.any(passed == SAVE_BLOCK)
+        return Saved(put_rows(ys, first, blocks), first + passed), jnp.any(passed == together)
 
     return jax.lax.while_loop(lambda state: state[1], save_block, (saved, scheduled))[0]

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import diffrax
 import equinox as eqx
-import equinox.internal as eqxi
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,16 +16,13 @@ from numpy.typing import ArrayLike
 
 from vegasfluid.dde.adaptive.arguments import (
     Arguments,
-    TracedArguments,
     check_times,
     checked_arguments,
     checked_traced,
-    require_first_step,
 )
-from vegasfluid.dde.adaptive.build import ROWS_PER_BREAK, solve_dde
-from vegasfluid.dde.adaptive.equation import traced_equation
-from vegasfluid.dde.adaptive.ode_fallback import solve_ode
+from vegasfluid.dde.adaptive.build import ROWS_PER_BREAK
 from vegasfluid.dde.adaptive.options import Options, with_defaults
+from vegasfluid.dde.adaptive.solve_arrays import solve_arrays
 from vegasfluid.dde.adaptive.state_options import options_of_vector, selected_bounds
 from vegasfluid.dde.adaptive.states import (
     StateForm,
@@ -42,14 +38,6 @@ __all__ = ["solve", "solve_batch"]
 
 CAPACITY_GROWTH = 8
 """Factor by which the history capacity grows when a solve needs more (chosen)."""
-NO_REVERSE_MODE = (
-    "dde.solve: jax.grad needs adjoint=diffrax.RecursiveCheckpointAdjoint() and max_steps no "
-    "larger than necessary; jax.jacfwd needs neither."
-)
-"""The error where reverse mode differentiates a solve whose adjoint is forward mode."""
-CPU_CHUNK = 64
-"""Instances in a chunk on a CPU by default, if there are no events: so many histories fit in the
-cache."""
 
 
 def solve(
@@ -106,7 +94,7 @@ def solve(
     check_times(arguments, chosen["saveat"], traced)
     traced, args = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (traced, args))
     solution = _with_enough_history(
-        lambda arguments: _solve_arrays(arguments, chosen["saveat"], traced, args),
+        lambda arguments: solve_arrays(arguments, chosen["saveat"], traced, args, None),
         arguments,
         grow=chosen["grow"],
     )
@@ -138,8 +126,10 @@ def solve_batch(
         dt0: first step, or length of constant steps, likewise; None: chosen by the controller.
         y0: states at t0, shape (batch, n), or any pytree; every leaf has the batch axis first.
         args: a pytree; every leaf has the batch axis first.
-        chunk: instances that are solved side by side; chunks are solved one after the other. None:
-            all; on a CPU 64, or 1 with events (`bounds`, `guards`, `resets` or `event`).
+        chunk: None: on a CPU each instance is solved from start to end by a lane kernel, on all
+            cores, where that is possible (see the guide). A number: XLA solves so many instances
+            side by side, and the chunks one after the other; None, where there is no lane kernel:
+            all, on a CPU 64, or 1 with events (`bounds`, `guards`, `resets` or `event`).
         options: see `Options`; save times are shared, `max_steps` is for each instance.
 
     Returns:
@@ -163,12 +153,11 @@ def solve_batch(
     arguments, saveat = checked_arguments(rhs, solver, chosen, other_args), chosen["saveat"]
     traced = checked_traced(t0, t1, dt0, y0, dims=2)
     check_times(arguments, saveat, traced)
-    args, batch = jax.tree.map(jnp.asarray, args), traced.y0.shape[0]
-    _check_batch_axis(args, batch)
-    size = _chunk_size(chunk, batch, arguments.events)
-
+    args = jax.tree.map(jnp.asarray, args)
+    _check_batch_axis(args, traced.y0.shape[0])
+    _check_chunk(chunk)
     solution = _with_enough_history(
-        lambda arguments: _solve_in_chunks(arguments, saveat, traced, args, size),
+        lambda arguments: solve_arrays(arguments, saveat, traced, args, chunk),
         arguments,
         grow=chosen["grow"],
     )
@@ -207,6 +196,12 @@ def _check_batch_axis(args: PyTree, batch: int) -> None:
             raise InvalidInput("dde.solve_batch", "args", allowed, Words(f"shape {leaf.shape}"))
 
 
+def _check_chunk(chunk: int | None) -> None:
+    """Raise `InvalidInput` unless `chunk` is None or a whole number from 1 up."""
+    if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
+        raise InvalidInput("dde.solve_batch", "chunk", "a whole number from 1 up, or None", chunk)
+
+
 def _with_enough_history(
     solve: Callable[[Arguments], Solution], arguments: Arguments, *, grow: bool
 ) -> Solution:
@@ -226,81 +221,6 @@ def _with_enough_history(
         arguments = eqx.tree_at(lambda tree: tree.history_capacity, arguments, capacity)
         solution = solve(arguments)
     return solution
-
-
-def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
-    """Number of instances of a batch that are solved side by side, at most `batch`.
-
-    Args:
-        chunk: number given by the user; None: on a CPU 64, or 1 with events; else all.
-        batch: number of instances.
-        events: whether the equation has bounds, guards, resets or an `event`.
-
-    Raises:
-        InvalidInput: unless `chunk` is None or a whole number from 1 up.
-    """
-    if chunk is None:
-        fitting = 1 if events else CPU_CHUNK
-        return min(batch, fitting) if jax.default_backend() == "cpu" else batch
-    if not isinstance(chunk, int) or chunk < 1:
-        raise InvalidInput("dde.solve_batch", "chunk", "a whole number from 1 up, or None", chunk)
-    return min(chunk, batch)
-
-
-@eqx.filter_jit
-def _solve_in_chunks(
-    arguments: Arguments,
-    saveat: diffrax.SaveAt,
-    traced: TracedArguments,
-    args: PyTree,
-    size: int,
-) -> Solution:
-    """The solution of a batch that is solved in chunks, one after the other; the batch axis first.
-
-    Compiled as a whole: JAX would compile the loop over the chunks anew at each call.
-
-    Args:
-        arguments: static arguments.
-        saveat: what is saved.
-        traced: times and states; every leaf has the batch axis first.
-        args: the user's arguments; every leaf has the batch axis first.
-        size: instances in a chunk; copies of the last instance fill up the last chunk.
-    """
-    batch = traced.y0.shape[0]
-    if size >= batch:
-        return _solve_arrays(arguments, saveat, traced, args)
-    chunks = -(-batch // size)
-    order = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
-
-    def solved(which: Array) -> Solution:
-        return _solve_arrays(
-            arguments, saveat, *jax.tree.map(lambda leaf: leaf[which], (traced, args))
-        )
-
-    result = jax.lax.map(solved, order)
-    return jax.tree.map(lambda leaf: leaf.reshape(chunks * size, *leaf.shape[2:])[:batch], result)
-
-
-@eqx.filter_jit
-def _solve_arrays(
-    arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
-) -> Solution:
-    """The solution of a batch of equations from their checked arguments; the batch axis first.
-
-    Diffrax itself solves equations without history reads, events, bounds, guards and projection.
-
-    Raises:
-        InvalidInput: if one of the user's functions returns another shape than it must.
-    """
-    require_first_step(arguments, traced)
-    equation, closed_over = traced_equation(arguments, traced, args)
-    if equation.delayed or arguments.events or arguments.project:
-        solution = solve_dde(arguments, saveat, traced, args, equation, closed_over)
-    else:
-        solution = solve_ode(arguments, saveat, traced, args)
-    if arguments.reverse:
-        return solution
-    return eqxi.nondifferentiable_backward(solution, msg=NO_REVERSE_MODE)
 
 
 def _raise_failures(solution: Solution, throw: bool) -> Solution:

@@ -64,7 +64,7 @@ def initial_state(
         control=controller_state,
         outcome=outcome,
         chatter_count=none,
-        saved=empty_saved(problem, times),
+        saved=empty_saved(problem, times, limits.save_block),
         flushed=none,
         steps=none,
         rejected=none,
