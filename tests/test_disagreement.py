@@ -115,9 +115,11 @@ def test_a_run_without_deliveries_has_no_ratio() -> None:
     idle = means(("vegas", 2, 0.0), ("reno", 2, 0.0))
     assert all(math.isnan(ratio) for ratio in idle.ratios.values())
     assert compare(network(), idle, idle) == []
-    (told,) = compare(network(), idle, seen(0.04, queue=7.0))
-    assert told.startswith(
+    (sentence,) = compare(network(), idle, seen(0.04, queue=7.0))
+    assert sentence.startswith(
         "No flow delivers anything in the fluid model, but some do in the packet simulator."
     )
-    (told,) = compare(network(), seen(0.04, queue=7.0), idle)
-    assert told.startswith("No flow delivers anything in the packet simulator, but some do in the")
+    (sentence,) = compare(network(), seen(0.04, queue=7.0), idle)
+    assert sentence.startswith(
+        "No flow delivers anything in the packet simulator, but some do in the"
+    )

@@ -214,12 +214,12 @@ def test_what_is_missing_is_said_before_anything_runs() -> None:
         vf.recommend(given, [], objective=SmallestDelay(), constraints=BUSY)
 
 
-def test_competitors_that_starve_in_the_fluid_model_are_told() -> None:
+def test_competitors_that_starve_in_the_fluid_model_are_reported() -> None:
     """Its ratio is infinite there; the packet runs have one."""
     run = {"ratio": 3.0, "queue_packets": 20.0}
     fluid = {"ratio": math.inf, "queue_packets": 20.0}
-    [told] = EvaluatedNetwork(network(), fluid, Measurement((run, run))).disagreements("reno")
-    assert told.startswith(
+    [sentence] = EvaluatedNetwork(network(), fluid, Measurement((run, run))).disagreements("reno")
+    assert sentence.startswith(
         "A flow of reno gets all of the goodput in the fluid model, but "
         "3 times the goodput of other flows in the packet simulator."
     )
