@@ -248,6 +248,20 @@ def test_invalid_networks_are_rejected(parts: dict[str, Any], line: str) -> None
     assert str(caught.value) == line
 
 
+def test_a_link_that_a_path_crosses_twice_counts_twice() -> None:
+    """By hand: 50 ms, and twice the change of 9 ms for each of two crossings."""
+    links = {"a": Link(1000.0, 100, delay=0.001), "b": Link(1000.0, 100)}
+    flows = {"reno": Flows(1, Reno(), base_rtt=0.05, path=("a", "b", "a"))}
+    *_, later = Network(links, flows, events=(Event(1.0, "a", 0.01),)).stages()
+    assert later.flows["reno"].base_rtt == pytest.approx((0.086,))
+
+
+def test_an_event_beyond_the_clock_names_the_event() -> None:
+    flows = {"reno": Flows(1, Reno(), base_rtt=9e4)}
+    with pytest.raises(InvalidInput, match=r"events\[0\]: delay must be one after which base_rtt"):
+        Network(Link(1000.0, 100), flows, events=(Event(1.0, "bottleneck", 1e4),))
+
+
 def test_an_event_must_fit_the_delays_that_earlier_ones_left() -> None:
     """Over 10 ms 15 ms of round trip are too few, but not after the link has become shorter."""
     link = dataclasses.replace(LINK, delay=0.01)

@@ -349,7 +349,7 @@ def test_unsupported_equilibria_are_rejected():
         ({"options": FluidOptions()}, "options must be"),
         ({"network": Network(two, {"reno": flows})}, "a single link"),
         ({"network": Network(link, {"reno": limited})}, "below what limits it"),
-        ({"network": Network(link, {"reno": back})}, "direction must be forward"),
+        ({"network": Network(link, {"reno": back})}, "direction reverse is not supported"),
         ({"network": Network(replace(link, jitter=0.001), point.network.flows)}, "jitter must be"),
         ({"values": full}, "queue must be"),
         ({"values": point.values._replace(cwnd=point.values.cwnd / 2)}, "zero of its drift"),

@@ -103,7 +103,7 @@ delay_ms = 484
 [[events]]
 at_s = 40
 link = "uplink"
-delay_ms = 0
+delay_ms = 1
 """  # noqa: E501
 
 
@@ -152,7 +152,7 @@ def test_every_key_is_read() -> None:
         {"zebra": zebra, "ant": ant},
         packet_bytes=1000,
         ack_bytes=52,
-        events=(Event(36, "access", 0.484, "zebra"), Event(40, "uplink", 0)),
+        events=(Event(36, "access", 0.484, "zebra"), Event(40, "uplink", 0.001)),
     )
     assert loads(EVERYTHING) == Model(network, 72.5, 10, "all keys", "this test")
 

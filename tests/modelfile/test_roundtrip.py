@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.paths import MODELS
@@ -20,6 +20,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.congestion.vegas.fluid import DIALECTS
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
+from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads
 from vegasfluid.modelfile.units import from_file_unit, to_file_unit
@@ -170,7 +171,12 @@ def networks(draw: st.DrawFn) -> Network:
     )
     events = sorted(draw(st.lists(event, max_size=3)), key=lambda one: one.at)
     sizes = st.integers(1, 10_000)
-    return Network(links, flows, draw(sizes), draw(sizes), tuple(events))
+    packet, ack = draw(sizes), draw(sizes)
+    try:
+        return Network(links, flows, packet, ack, tuple(events))
+    except InvalidInput as error:  # delays that do not fit those of earlier events
+        assume(not str(error).startswith("events["))
+        raise
 
 
 def latest_start(network: Network) -> float:

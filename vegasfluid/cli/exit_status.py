@@ -77,7 +77,7 @@ def as_typed(error: InvalidInput, app: typer.Typer, arguments: Sequence[str]) ->
         app: the Typer application.
         arguments: command-line arguments after the program name.
     """
-    commands: Any = vars(typer.main.get_command(app))["commands"]
+    commands: Any = getattr(typer.main.get_command(app), "commands", {})
     name = next((word for word in arguments if word in commands), None)
     if name is None or error.whose not in {*commands, "Model"}:
         return str(error)

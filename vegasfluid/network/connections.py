@@ -46,6 +46,15 @@ def check_connections(network: Network) -> None:
                 known = "one of " + ", ".join(network.links)
                 raise InvalidInput(f"flows.{name}", "path", known, link)
         check_round_trip(f"flows.{name}", "base_rtt", flows, network.links_of(name))
+    check_order_and_delays(network)
+
+
+def check_order_and_delays(network: Network) -> None:
+    """Check the events of a network, each with the delays that earlier ones have set.
+
+    Raises:
+        InvalidInput: for events not in order of time, or delays that a network cannot have.
+    """
     stage = network
     for index, event in enumerate(network.events):
         check_event(stage, f"events[{index}]", event)
@@ -53,7 +62,11 @@ def check_connections(network: Network) -> None:
         if event.at < previous:
             allowed = f"at least {previous:g}, the time of the previous event"
             raise InvalidInput(f"events[{index}]", "at", allowed, event.at)
-        stage = stage.after(event)
+        try:
+            stage = stage.after(event)
+        except InvalidInput as error:  # such as a base RTT beyond the range of the packet clock
+            allowed = f"one after which {error.name} is {error.allowed}"
+            raise InvalidInput(f"events[{index}]", "delay", allowed, event.delay) from None
 
 
 def check_round_trip(whose: str, given_as: str, flows: Flows, links: Sequence[Link]) -> None:
@@ -101,9 +114,9 @@ def check_event(network: Network, whose: str, event: Event) -> None:
     added = 2 * (event.delay - network.links[event.link].delay)
     for name in given:
         rtts = network.flows[name].propagation(network.links_of(name))
-        left = [rtt + added for rtt in rtts]
-        crossed = event.link in network.path_of(name)
-        if crossed and all(map(is_concrete, left)) and min(left) <= 0:
-            least = event.delay - min(left) / 2
+        crossings = network.path_of(name).count(event.link)
+        left = [rtt + crossings * added for rtt in rtts]
+        if crossings and all(map(is_concrete, left)) and min(left) <= 0:
+            least = event.delay - min(left) / (2 * crossings)
             allowed = f"above {least:g}, as the base_rtt of {name} must remain above 0"
             raise InvalidInput(whose, "delay", allowed, event.delay)

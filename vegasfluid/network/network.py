@@ -189,7 +189,8 @@ class Network(Value):
     def after(self, event: Event) -> Network:
         """Copy of the network with the delays that apply after an event, and without events.
 
-        Twice the change of a link's delay is added to the base RTTs of the classes that cross it.
+        Twice the change of a link's delay is added to the base RTTs of the classes that cross it,
+        for each time that they do.
         """
         if event.link == "access":
             flows = dict(self.flows)
@@ -199,10 +200,13 @@ class Network(Value):
             return replace(self, flows=flows, events=())
         link = self.links[event.link]
         added = 2 * (event.delay - link.delay)
+        crossings = {name: self.path_of(name).count(event.link) for name in self.flows}
         shifted = {
-            name: tuple(rtt + added for rtt in flows.propagation(self.links_of(name)))
+            name: tuple(
+                rtt + crossings[name] * added for rtt in flows.propagation(self.links_of(name))
+            )
             for name, flows in self.flows.items()
-            if flows.base_rtt is not None and event.link in self.path_of(name)
+            if flows.base_rtt is not None and crossings[name]
         }
         flows = {name: replace(self.flows[name], base_rtt=rtts) for name, rtts in shifted.items()}
         links = {**self.links, event.link: replace(link, delay=event.delay)}
