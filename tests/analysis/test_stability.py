@@ -11,7 +11,17 @@ from scipy.special import lambertw
 
 from benchmarks.hollot import MIN_THRESH, critical_gain, network_of, slope_of
 from benchmarks.stability import FAMILIES, cases
-from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, Vegas
+from vegasfluid import (
+    DropTail,
+    Flows,
+    InvalidInput,
+    Link,
+    Network,
+    Red,
+    Reno,
+    Vegas,
+    simulate_fluid,
+)
 from vegasfluid.analysis import critical_value, equilibrium, linearise, stability
 from vegasfluid.analysis.linear_stability.delay_system import DelaySystem, DelayTerm
 from vegasfluid.analysis.linear_stability.linearisation import FeedbackLoop
@@ -54,6 +64,20 @@ def test_an_iterate_that_did_not_converge_is_no_root(gain):
     assert found[0].real == pytest.approx(wanted, abs=1e-7)
     for root in found[found.real > -30]:  # exp(-root) exceeds 1e13 further left
         assert abs(root + gain * np.exp(-root)) < 1e-6 * max(abs(root), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.unoptimised
+def test_a_network_is_stable_where_its_run_settles():
+    """An iterate of 0.56 + 19.3i per s, which had not converged, counted as a root."""
+    classes = {"reno": Reno(), "vegas": Vegas(3, 5, dialect="linux")}
+    flows = {name: Flows(3, law, base_rtt=0.02) for name, law in classes.items()}
+    network = Network(Link(1000.0, 200, Red(20, 80, max_drop=0.1)), flows)
+    queue = simulate_fluid(network, 120.0, samples=1201)["queue"].values[-200:, 0]
+    assert np.ptp(queue) < 1e-3
+    found = stability(equilibrium(network))
+    assert found.stable
+    assert max(found.roots.real) < 0
 
 
 def test_the_scalar_equation_oscillates_from_half_pi_on():
