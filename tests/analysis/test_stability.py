@@ -77,7 +77,7 @@ def test_a_network_is_stable_where_its_run_settles():
     assert np.ptp(queue) < 1e-3
     found = stability(equilibrium(network))
     assert found.stable
-    assert max(found.roots.real) < 0
+    assert np.max(np.real(found.roots)) < 0
 
 
 def test_the_scalar_equation_oscillates_from_half_pi_on():
