@@ -22,26 +22,24 @@ LONGEST = 20.0
 """End of the solves after their start: later, systems that multiply errors show rounding errors."""
 
 
-@pytest.fixture
-def no_xla(monkeypatch):
-    """XLA solves nothing."""
+def forbidden(monkeypatch, name):
+    """Let a function that solves fail; what was compiled with it is let go."""
 
     def refuse(*arguments):
-        raise AssertionError("XLA was asked to solve")
+        raise AssertionError(f"{name} was asked to solve")
 
-    monkeypatch.setattr(solve_arrays, "by_xla", refuse)
+    monkeypatch.setattr(solve_arrays, name, refuse)
     jax.clear_caches()
+
+
+@pytest.fixture
+def no_xla(monkeypatch):
+    forbidden(monkeypatch, "by_xla")
 
 
 @pytest.fixture
 def no_lanes(monkeypatch):
-    """No lane kernel solves anything."""
-
-    def refuse(*arguments):
-        raise AssertionError("a lane kernel was asked to solve")
-
-    monkeypatch.setattr(solve_arrays, "by_lanes", refuse)
-    jax.clear_caches()
+    forbidden(monkeypatch, "by_lanes")
 
 
 def solved(system, chunk):
