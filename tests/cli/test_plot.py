@@ -78,7 +78,7 @@ def test_a_picture_has_the_background_of_its_theme(run, saved, tmp_path):
         corners[theme] = matplotlib.image.imread(target)[0, 0, :3].max()
     assert corners["light"] == 1
     assert corners["dark"] < 0.2
-    assert_invalid_input(run("plot", str(saved[1]), "--theme", "blue"), "--theme", "'light'")
+    assert_invalid_input(run("plot", str(saved[1]), "--theme", "blue"), "--theme", "light, dark")
 
 
 @pytest.mark.slow
