@@ -31,6 +31,7 @@ from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
+from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.traffic.cbr import Cbr
 
@@ -193,6 +194,7 @@ def fields_of(window: Any, place: dict[str, Any]) -> list[str]:
 def jacobians_here(name: str) -> dict[str, Any]:
     """Those of one of `LAWS`, as NumPy arrays; one program serves all laws of the same kind."""
     law, states = LAWS[name]
+    register_values()  # so that laws are pytrees whichever test runs first
     numbers = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), (law, HERE | states))
     return jax.tree.map(np.asarray, jacobians(*numbers))
 
