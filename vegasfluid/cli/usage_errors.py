@@ -86,17 +86,17 @@ def allowed_number(kind: str, param: Any) -> str:
         kind: pydantic's name of the error, such as `int_parsing`.
         param: the option or argument, with `min` and `max` where it has bounds.
     """
-    numbers = {"int": "a whole number", "float": "a number"}
-    bounds = ("less_than", "greater_than")
     least, most = getattr(param, "min", None), getattr(param, "max", None)
-    limits = f"from {least} to {most}"
-    if least is None or most is None:
-        limits = f"at least {least}" if least is not None else f"at most {most}"
-        limits = "" if least is None and most is None else limits
-    if kind.startswith(bounds):
+    limits = {
+        (True, True): f"from {least} to {most}",
+        (True, False): f"at least {least}",
+        (False, True): f"at most {most}",
+        (False, False): "",
+    }[least is not None, most is not None]
+    if kind.startswith(("less_than", "greater_than")):
         return limits
-    number = numbers.get(kind.partition("_")[0], "")
-    return f"{number} {limits}".strip() if number else ""
+    number = {"int": "a whole number", "float": "a number"}.get(kind.partition("_")[0])
+    return f"{number} {limits}".rstrip() if number else ""
 
 
 def of_option(error: Any, option: str, command: str, text: str) -> str:

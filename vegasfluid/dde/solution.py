@@ -75,7 +75,7 @@ class Solution(NamedTuple):
 
         Returns:
             States, shape `(*times, n)`; for a batch, `(batch, *times, n)`. If the state is a
-            pytree, each leaf has these axes in front of its own.
+            pytree, each leaf has these axes in front.
 
         Raises:
             InvalidInput: if the solve had no dense output.

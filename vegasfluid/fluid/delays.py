@@ -86,7 +86,7 @@ def longest_delay(network: Network) -> float:
 def longest_wait(link: Link, flows: int) -> Number:
     """Longest waiting time of a packet in a full queue of a link, s.
 
-    It is the time to send the buffer. Where each flow has a queue with a limit of its own, it is
+    It is the time to send the buffer. Where each flow has its own queue with a limit, it is
     the time to send the full queues of all `flows`, the number of flows in the network.
     """
     served = link.aqm.flow_queues

@@ -158,7 +158,7 @@ class FluidModel:
             warmup: time excluded from means, s; a quarter of the run where it is None.
             samples: number of evenly spaced sample times.
             grid: sample times and step, from `time_grid` of a model with concrete numbers for the
-                same `until`, without a `warmup` of its own; needed where capacities, buffers or
+                same `until`, and no `warmup`; needed where capacities, buffers or
                 delays are traced. None: that of this model. Its number of samples replaces
                 `samples`.
             aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs.

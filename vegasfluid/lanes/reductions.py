@@ -72,10 +72,8 @@ class Reductions(Indexing):
         shape = tuple(small.shape[axis] for axis in kept)
         size = math.prod(small.shape[axis] for axis in axes)
         rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), size)
-        empty = () if size else (constant(neutral(name, small.dtype), small.dtype),)
-        items = tuple(
-            self.joined(name, [small.items[n] for n in row] or list(empty)) for row in rows
-        )
+        none = [] if size else [constant(neutral(name, small.dtype), small.dtype)]
+        items = tuple(self.joined(name, [small.items[n] for n in row] or none) for row in rows)
         return Small(shape, small.dtype, items)
 
     def extreme(self, better: str, params: Any, value: Value) -> Value:

@@ -265,7 +265,7 @@ class SmallestDelay(Objective):
     def loss(self, rates: Rates) -> Any:
         """Zero, without unit: this objective does not depend on the goodputs.
 
-        The search minimises the queueing delay by a term of its own, log(delay).
+        The search minimises the queueing delay by a separate term, log(delay).
         """
         return 0.0 * rates.goodput.sum()
 

@@ -7,6 +7,9 @@ meter, and equations that a lane kernel cannot contain.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import diffrax
 import equinox as eqx
 import equinox.internal as eqxi
@@ -16,7 +19,7 @@ from jaxtyping import Array, PyTree
 
 from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments, require_first_step
 from vegasfluid.dde.adaptive.build import solve_dde
-from vegasfluid.dde.adaptive.equation import Equation, traced_equation
+from vegasfluid.dde.adaptive.equation import traced_equation
 from vegasfluid.dde.adaptive.ode_fallback import solve_ode
 from vegasfluid.dde.solution import Solution
 from vegasfluid.lanes.builder import NoLaneKernel
@@ -38,6 +41,10 @@ SAVED_BY_LANE = 4
 """Number of save times that a lane kernel evaluates together; more make its program larger."""
 
 
+Solve = Callable[[TracedArguments, PyTree], Solution]
+"""Solves a batch, whose times, states and arguments have the batch axis first."""
+
+
 @eqx.filter_jit
 def solve_arrays(
     arguments: Arguments,
@@ -48,6 +55,7 @@ def solve_arrays(
 ) -> Solution:
     """The solution of a batch of equations from their checked arguments; the batch axis first.
 
+    Diffrax itself solves equations without history reads, events, bounds, guards and projection.
     Compiled as a whole: JAX would compile a loop over chunks anew at each call.
 
     Args:
@@ -62,19 +70,23 @@ def solve_arrays(
     """
     require_first_step(arguments, traced)
     equation, closed_over = traced_equation(arguments, traced, args)
+    own_loop = equation.delayed or arguments.events or arguments.project
+
+    def together(save_block: int, traced: TracedArguments, args: PyTree) -> Solution:
+        """Solve a batch side by side; `save_block` save times are evaluated together."""
+        if own_loop:
+            return solve_dde(arguments, saveat, traced, args, equation, closed_over, save_block)
+        return solve_ode(arguments, saveat, traced, args)
+
     solution = None
-    if chunk is None and has_history(arguments, equation) and may_be_lane(arguments):
-        solution = in_lanes(arguments, saveat, traced, args, equation, closed_over)
+    if chunk is None and own_loop and may_be_lane(arguments):
+        solution = in_lanes(partial(together, SAVED_BY_LANE), traced, args)
     if solution is None:
-        solution = in_chunks(arguments, saveat, traced, args, chunk)
+        size = chunk_size(chunk, traced.y0.shape[0], arguments.events)
+        solution = by_xla(partial(together, SAVED_TOGETHER), traced, args, size)
     if arguments.reverse:
         return solution
     return eqxi.nondifferentiable_backward(solution, msg=NO_REVERSE_MODE)
-
-
-def has_history(arguments: Arguments, equation: Equation) -> bool:
-    """Whether our own loop solves the equation; diffrax itself solves all others."""
-    return bool(equation.delayed or arguments.events or arguments.project)
 
 
 def may_be_lane(arguments: Arguments) -> bool:
@@ -82,35 +94,25 @@ def may_be_lane(arguments: Arguments) -> bool:
     return not arguments.reverse and isinstance(arguments.meter, diffrax.NoProgressMeter)
 
 
-def in_lanes(
-    arguments: Arguments,
-    saveat: diffrax.SaveAt,
-    traced: TracedArguments,
-    args: PyTree,
-    equation: Equation,
-    closed_over: tuple[Array, ...],
-) -> Solution | None:
-    """The solution by a lane kernel, or None where there is none; arguments as `solve_arrays`.
+def in_lanes(together: Solve, traced: TracedArguments, args: PyTree) -> Solution | None:
+    """The solution by a lane kernel for each instance, or None where there is none.
 
     Args:
-        arguments: static arguments.
-        saveat: what is saved.
+        together: solves a batch, here of one instance.
         traced: times and states; every leaf has the batch axis first.
         args: the user's arguments; every leaf has the batch axis first.
-        equation: the user's functions.
-        closed_over: traced arrays that they close over, without a batch axis.
     """
 
     def one(traced: TracedArguments, args: PyTree) -> Solution:
         """The solution of one instance: its arguments and results have no batch axis."""
-        times, given = jax.tree.map(lambda leaf: leaf[None], (traced, args))
-        solution = solve_dde(arguments, saveat, times, given, equation, closed_over, SAVED_BY_LANE)
+        solution = together(*jax.tree.map(lambda leaf: leaf[None], (traced, args)))
         return jax.tree.map(lambda leaf: leaf[0], solution)
 
     try:
-        return by_lanes(one, traced, args)
+        solution: Solution = by_lanes(one, traced, args)
     except NoLaneKernel:
         return None
+    return solution
 
 
 def chunk_size(chunk: int | None, batch: int, events: bool) -> int:
@@ -127,44 +129,23 @@ def chunk_size(chunk: int | None, batch: int, events: bool) -> int:
     return min(chunk, batch)
 
 
-def in_chunks(
-    arguments: Arguments,
-    saveat: diffrax.SaveAt,
-    traced: TracedArguments,
-    args: PyTree,
-    chunk: int | None,
-) -> Solution:
+def by_xla(together: Solve, traced: TracedArguments, args: PyTree, size: int) -> Solution:
     """The solution of a batch that XLA solves in chunks, one after the other.
 
     Args:
-        arguments: static arguments.
-        saveat: what is saved.
+        together: solves the instances of a chunk side by side.
         traced: times and states; every leaf has the batch axis first.
         args: the user's arguments; every leaf has the batch axis first.
-        chunk: instances in a chunk; copies of the last instance fill up the last chunk.
+        size: instances in a chunk; copies of the last instance fill up the last chunk.
     """
     batch = traced.y0.shape[0]
-    size = chunk_size(chunk, batch, arguments.events)
     if size >= batch:
-        return by_xla(arguments, saveat, traced, args)
+        return together(traced, args)
     chunks = -(-batch // size)
     order = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
 
     def solved(which: Array) -> Solution:
-        return by_xla(arguments, saveat, *jax.tree.map(lambda leaf: leaf[which], (traced, args)))
+        return together(*jax.tree.map(lambda leaf: leaf[which], (traced, args)))
 
     result = jax.lax.map(solved, order)
     return jax.tree.map(lambda leaf: leaf.reshape(chunks * size, *leaf.shape[2:])[:batch], result)
-
-
-def by_xla(
-    arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
-) -> Solution:
-    """The solution of a batch whose instances XLA solves side by side.
-
-    Diffrax itself solves equations without history reads, events, bounds, guards and projection.
-    """
-    equation, closed_over = traced_equation(arguments, traced, args)
-    if has_history(arguments, equation):
-        return solve_dde(arguments, saveat, traced, args, equation, closed_over, SAVED_TOGETHER)
-    return solve_ode(arguments, saveat, traced, args)
