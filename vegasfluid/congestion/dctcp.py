@@ -105,11 +105,13 @@ def next_linux_alpha(flow: Any) -> float:
 def window_after_mark(flow: Any, window: float) -> float:
     """Window after a mark, packets: the window in use (`window`) minus its fraction alpha / 2.
 
-    With RACK-TLP recovery (Linux) the reduction is rounded down to whole packets. Here alpha is
+    With RACK-TLP recovery (Linux) the reduction is rounded down to whole packets, and the packets
+    that count towards the next packet of growth are counted anew. Here alpha is
     `flow.mark_estimate`.
     """
     reduction = window * flow.mark_estimate / 2
     if flow.recovery == RACK_TLP:
+        flow.acked_count = 0
         return window - int(reduction)
     return window - reduction
 

@@ -21,7 +21,7 @@ from vegasfluid.congestion.base import (
     loss_based_growth,
 )
 from vegasfluid.congestion.counted_growth import COUNT, grow_as_reno
-from vegasfluid.congestion.loss_recovery import require_recovery
+from vegasfluid.congestion.loss_recovery import RACK_TLP, require_recovery
 
 __all__ = ["Reno"]
 
@@ -44,7 +44,13 @@ def increase_window(flow: Any, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Any, window: float) -> float:
-    """Window after a loss, packets: half of the window in use (`window`)."""
+    """Window after a loss, packets: half of the window in use (`window`).
+
+    With RACK-TLP recovery (Linux) the packets that count towards the next packet of growth are
+    counted anew.
+    """
+    if flow.recovery == RACK_TLP:
+        flow.acked_count = 0
     return window / 2
 
 
