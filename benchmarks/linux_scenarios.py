@@ -28,6 +28,9 @@ from vegasfluid.quantities import mbps, ms
 __all__ = ["ACK_BYTES", "PACKET_BYTES", "PAYLOAD_BYTES", "network_of"]
 
 PACKET_BYTES, ACK_BYTES, PAYLOAD_BYTES = 1500, 52, 1448
+QUICK_ACKS = 2874
+"""Packets that a receiver acknowledges one by one, until its window has grown to 8 MB (half of the
+buffer of 16 MB that the runs have), by two packets for each packet."""
 FAST, ENDLESS = 1e4, 1_000_000
 """How much faster a link is that shall only delay packets, and its buffer."""
 
@@ -59,6 +62,7 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
             path=tuple(links),
             start=(flow.get("start") or 0.0) + (late if number else 0.0),
             host="linux",
+            quick_acks=QUICK_ACKS,
             delayed_ack=None if scenario.get("delack", True) else 0.0,
             send_overhead=0.0,  # nothing is random in the kernel either
         )

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.linux import DESIGN, LATE, RUNS, Compared, measured, scenarios, with_jitter
+from benchmarks.linux import (
+    DESIGN,
+    LATE,
+    RANDOM,
+    RUNS,
+    STARVED,
+    STARVED_IN_KERNEL,
+    Compared,
+    measured,
+    scenarios,
+    with_jitter,
+)
 from benchmarks.linux_recommend import RECOMMENDED, drawn
 from benchmarks.linux_scenarios import network_of
 from benchmarks.ns2_scenarios import reference_runs
@@ -42,36 +53,18 @@ def beside_idle_reno(run: dict[str, Any]) -> dict[str, Any]:
     return {**run, "scenario": {**run["scenario"], "flows": flows}}
 
 
-ONE_MORE = pytest.mark.xfail(
-    strict=True,
-    reason="46 and 47 packets are both equilibria for (16, 18): the kernel has 46, ours 47",
-)
-
-
-@pytest.mark.parametrize(
-    "run",
-    [pytest.param(run, marks=[ONE_MORE] * (run["meta"]["a"] == 16)) for run in SOLO],
-    ids=[f"{run['meta']['a']}" for run in SOLO],
-)
+@pytest.mark.parametrize("run", SOLO, ids=[f"{run['meta']['a']}" for run in SOLO])
 def test_vegas_alone(run: dict[str, Any]) -> None:
+    """Several windows are equilibria: in which one a run ends depends on the first ACKs, too."""
     _, cwnd, queue, _ = measured(beside_idle_reno(run))
-    assert cwnd[1] == pytest.approx(run["flows"][0]["cwnd"], rel=0.05)
-    assert queue == pytest.approx(run["queue"]["mean_pkts"], rel=0.05)
+    assert cwnd[1] == pytest.approx(run["flows"][0]["cwnd"], rel=0.001)
+    assert queue == pytest.approx(run["queue"]["mean_pkts"], rel=0.005)
 
 
 @pytest.fixture(scope="module")
 def rates() -> dict[tuple[str, str], float]:
     """Mbit/s of one flow, by jitter and law; where there is jitter, mean over some seeds."""
     return {key: with_jitter(run) for key, run in JITTER.items()}
-
-
-STARVED = ("both_ordered", "vegas")
-STARVED_IN_KERNEL = (
-    *(42.8, 87.3, 37.5, 43.1, 53.4, 44.0, 88.0, 87.5),
-    *(44.2, 38.1, 45.8, 53.2, 53.5, 42.5, 88.4),
-)
-"""Goodput, Mbit/s, of the kernel's Vegas with jitter that keeps the order, seeds 1 to 15 of the run
-`both_ordered`: the base RTT that the first packets find decides, and takes a few values."""
 
 
 @pytest.mark.study
@@ -99,7 +92,7 @@ def test_reordering_turns_vegas_into_reno(rates: dict[tuple[str, str], float]) -
 
 @pytest.mark.study
 def test_ordered_jitter_starves_vegas_and_not_reno(rates: dict[tuple[str, str], float]) -> None:
-    assert rates["both_ordered", "vegas"] < 0.5 * rates["none", "vegas"]
+    assert rates["both_ordered", "vegas"] == pytest.approx(np.mean(STARVED_IN_KERNEL), rel=0.1)
     assert rates["both_ordered", "reno"] > 0.9 * rates["none", "reno"]
 
 
@@ -152,6 +145,20 @@ def test_the_kernel_confirms_recommendations() -> None:
     promised = [row["kernel"] for row in rows if row["reached"]]
     assert (len(rows), len(promised)) == (20, 5)
     assert np.mean([0.9 <= ratio <= 1.1 for ratio in promised]) >= 0.9
+
+
+@pytest.mark.study
+def test_ratios_over_red_are_the_kernels() -> None:
+    """Random networks, also where the kernel's own seeds differ: 90 % within 10 %, 95 % in 20 %.
+
+    Not so over drop-tail, where the order of single packets decides (`benchmarks.linux`).
+    """
+    sets = [scenarios(RANDOM, tag) for tag in ("random", "random later")]
+    for each in sets:
+        red = [abs(run.difference) for run in each if run.name.startswith("red")]
+        assert len(red) == 30
+        assert np.mean(np.less(red, 0.1)) >= 0.9
+        assert np.mean(np.less(red, 0.2)) >= 0.95
 
 
 @pytest.fixture(scope="module")
