@@ -20,9 +20,9 @@ PYTEST := $(BIN)/python -m pytest -q -n auto $(or $(FOLDERS),$(if $(K),-k "$(K)"
 test: $(READY)
 	$(PYTEST) --dist loadfile -m "not slow and not study"
 
-# Long tests of one file are divided among the workers, too.
+# Long tests of one file are divided among the workers, too. `make test-long PART=2/8` runs an eighth.
 test-long: $(READY)
-	$(PYTEST) --dist worksteal -m "slow or study"
+	$(PYTEST) --dist worksteal -m "slow or study" $(if $(PART),--part $(PART))
 
 test-all: test test-long
 

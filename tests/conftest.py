@@ -17,6 +17,7 @@ import psutil
 import pytest
 from packaging.version import Version
 
+from tests.parts import in_part, parsed_part
 from tests.paths import NS2_RUNS, ROOT
 
 COMPILED = Path(os.environ.get("TESTS_COMPILED") or ROOT / "build" / "compiled-for-tests")
@@ -56,6 +57,20 @@ from vegasfluid.packet.jit import kernel  # noqa: E402
 from vegasfluid.parallel import processors  # noqa: E402
 
 keep_compiled_equations()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--part 2/8` runs the second of eight parts of the tests that are chosen."""
+    parser.addoption("--part", type=parsed_part, default=(1, 1), metavar="NUMBER/COUNT")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of other parts."""
+    number, count = config.getoption("--part")
+    others = [item for item in items if not in_part(item.nodeid, number, count)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if in_part(item.nodeid, number, count)]
 
 
 def pytest_configure(config: pytest.Config) -> None:
