@@ -114,7 +114,9 @@ def six_laws() -> Equilibrium:
     return equilibrium(SIX_LAWS)
 
 
-@pytest.mark.parametrize("dialect", [pytest.param("brakmo", marks=LONG), "ns2", "linux"])
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
 def test_vegas_among_losses_has_the_alpha_of_the_closed_form(dialect):
     """With losses, alpha is an explicit function of the equilibrium window."""
     solution = six_laws()
@@ -249,6 +251,8 @@ def full(packets: Any) -> Network:
     return Network(Link(1000.0, packets), {"reno": Flows(10, Reno(), base_rtt=0.05)})
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_full_queue_follows_the_buffer():
     """The window follows as differences of two equilibria show."""
     found = slopes(equilibrium(full(40.0)), full, 40.0)

@@ -103,9 +103,8 @@ def test_full_queues_have_equal_shares_with_any_quantum() -> None:
         assert metrics.goodput(data).values == pytest.approx([500], rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("aqm", "least"), [pytest.param(Fq(), 0.97, marks=pytest.mark.slow), (FqCoDel(), 0.8)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("aqm", "least"), [(Fq(), 0.97), (FqCoDel(), 0.8)])
 def test_round_trip_times_do_not_divide_the_link(aqm: QueueDiscipline, least: float) -> None:
     """Over one queue with CoDel the far flows have half of it or less; here what they can use.
 
@@ -121,6 +120,8 @@ def test_round_trip_times_do_not_divide_the_link(aqm: QueueDiscipline, least: fl
     assert far / near < 0.6
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_one_flow_over_fq_codel_is_one_over_codel() -> None:
     """With one queue nothing is left of the turns; the packets left behind are known, not taken."""
     classes = {"reno": Flows(1, Reno(), base_rtt=0.04)}

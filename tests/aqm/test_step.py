@@ -41,7 +41,7 @@ SENDING = 1 + 40 / 1500
 
 def network(ecn: bool = True, base_rtt: float = 0.085) -> Network:
     rtt = base_rtt - SENDING / CAPACITY
-    flows = {"reno": Flows(FLOWS, Reno(), base_rtt=rtt, ecn=ecn)}
+    flows = {"reno": Flows(FLOWS, Reno(), base_rtt=rtt, ecn=ecn, send_overhead=0.0)}
     return Network(Link(CAPACITY, 400, StepMarking(THRESHOLD)), flows)
 
 

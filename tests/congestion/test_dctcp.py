@@ -158,6 +158,8 @@ def test_two_flows_have_the_sawtooth_of_the_paper(threshold: int) -> None:
     assert float(metrics.utilisation(run)[0]) == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_sawtooth_has_the_period_of_the_paper() -> None:
     theory, queue = Sawtooth(2, 40), late(packets(2), "queue")
     step = 0.05 / 20000

@@ -159,6 +159,8 @@ def in_ns2(one: Model, folder: Path) -> dict[str, float]:
     return {"marks": marks / (one.duration - one.warmup), "queue": queue, "drops": drops}
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @needs_ns
 @pytest.mark.parametrize(
     "aqm",

@@ -16,8 +16,8 @@ SIZES = [1, FEWEST - 1, FEWEST, 5, WIDEST, WIDEST + 1, 2 * WIDEST + 3]
 
 
 def agrees(function, *arguments):
-    """Compare a function's lane kernel with the function run by JAX, operation by operation."""
-    expected = jax.tree.leaves(function(*arguments))
+    """Compare a function's lane kernel with the function compiled by XLA."""
+    expected = jax.tree.leaves(jax.jit(function)(*arguments))
     results = jax.tree.leaves(jax.jit(lane_kernel(function, warn=True))(*arguments))
     for result, value in zip(results, expected, strict=True):
         assert result.dtype == value.dtype

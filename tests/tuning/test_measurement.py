@@ -98,6 +98,8 @@ def test_retransmit_share_is_over_all_flows():
     assert numbers["retransmit_share"] == pytest.approx((3 * reno + vegas) / 4)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_runs_in_which_nothing_arrives_have_no_ratio() -> None:
     """RED stays shut after the first slow starts (see `tests/agreement/test_linux.py`)."""
     red = Red(20, 60, max_drop=0.2, weight=0.002)

@@ -48,6 +48,8 @@ def test_a_class_that_shares_no_link_has_nothing_to_divide() -> None:
     assert not has_own_queues(Network(links, classes), "vegas")
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_large_alpha_becomes_the_usual_one() -> None:
     """60 packets of each flow were in the queue for no larger share."""
     before = network(Vegas(alpha=60, beta=62), a=Link(500.0, 400, Fq()))

@@ -114,6 +114,7 @@ def test_settings_are_whole_where_the_system_takes_them(fair, half):
         assert result["settings"]["ns2"]["alpha"] == result["recommended"]["alpha_packets"]
 
 
+@pytest.mark.slow
 def test_out_of_reach_on_the_plateau(tmp_path, capsys):
     """Linux's Vegas halves at a loss as Reno does: five times Reno's share it cannot get."""
     path = tmp_path / "model.toml"

@@ -121,7 +121,8 @@ def test_two_classes_that_are_alike_have_what_one_has():
         assert part.optimum.alpha == pytest.approx(one.optimum.alpha, rel=0.01)
 
 
-@pytest.mark.parametrize("model", ["equilibrium", pytest.param("fluid", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["equilibrium", "fluid"])
 def test_a_goal_over_all_flows_within_a_limit(offices, model, monkeypatch):
     """The fair setting drops more than 1 %: within that limit all get less fair shares."""
     if model == "equilibrium":

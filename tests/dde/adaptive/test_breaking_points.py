@@ -136,6 +136,8 @@ def test_jump_at_the_start_does_not_spoil_the_solution():
     np.testing.assert_allclose(ys[:, 0], known, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_lag_that_passes_a_break_and_turns_back():
     """Until it does the solution is a straight line, and the step as long as one likes."""
     width = math.sqrt(0.2 / 0.7)  # y at 0.2 - 0.7 (t - 1)^2 > 0 is asked for within that of t = 1

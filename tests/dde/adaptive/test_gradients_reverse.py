@@ -83,6 +83,8 @@ def test_exponential_by_its_rate():
     assert found.base == pytest.approx(math.exp(4 * r), rel=1e-7)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_by_a_start_where_the_state_jumps():
     """From exp(g s) to 1 at s; what reads that a lag of 1 later has a kink, which moves with s.
 

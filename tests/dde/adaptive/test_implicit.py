@@ -88,6 +88,8 @@ def test_errors_follow_the_tolerance(solver):
         np.testing.assert_allclose(solution.ys[:, 0], known, rtol=0, atol=10 * rtol)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_short_lags_do_not_shorten_the_steps():
     """Some steps are 50 times as long as the lag of a hundredth, and 1e4 times 1 / k."""
     solution = following(KVAERNO[2])(1e4, 0.01, 1e-4)

@@ -106,7 +106,7 @@ def by_solve(t, y, history, rate):
     "options",
     [
         {"adjoint": diffrax.RecursiveCheckpointAdjoint(), "max_steps": 64},
-        {"progress_meter": diffrax.TextProgressMeter()},
+        pytest.param({"progress_meter": diffrax.TextProgressMeter()}, marks=pytest.mark.slow),
     ],
     ids=["reverse mode", "progress"],
 )
@@ -119,6 +119,8 @@ def test_xla_solves_what_a_lane_kernel_cannot_contain():
     assert found.ys[0, 0] == pytest.approx(-0.5)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.usefixtures("no_lanes")
 def test_a_chunk_is_xlas():
     found = dde.solve_batch(

@@ -48,8 +48,8 @@ def names(value):
     ("system", "solver", "family", "coarse", "order"),
     [
         (EXPONENTIAL, diffrax.Euler(), Family(EXPONENTIAL), 1 / 32, 1),
-        (EXPONENTIAL, diffrax.Heun(), Family(EXPONENTIAL), 1 / 16, 2),
-        (EXPONENTIAL, BOSH3, BY_BOSH3, 1 / 8, 3),
+        pytest.param(EXPONENTIAL, diffrax.Heun(), Family(EXPONENTIAL), 1 / 16, 2, marks=SLOW),
+        pytest.param(EXPONENTIAL, BOSH3, BY_BOSH3, 1 / 8, 3, marks=SLOW),
         (EXPONENTIAL, TSIT5, AT_STEPS, 1 / 8, 5),
         pytest.param(EXPONENTIAL, DOPRI5, Family(EXPONENTIAL), 1 / 8, 5, marks=SLOW),
         (BY_STATE, TSIT5, AT_STEPS, 1 / 12, 5),

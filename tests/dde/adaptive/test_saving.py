@@ -144,6 +144,8 @@ def test_steps_are_the_ends_of_the_steps(dense):
     np.testing.assert_allclose(ys[:count], evaluate(dense, ts)[:count], rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_start_and_a_function_of_every_third_step():
     save = diffrax.SaveAt(t0=True, steps=3, fn=lambda t, y, args: {"t": t, "twice": 2 * y[0]})
     solution = solve(save)
@@ -161,7 +163,7 @@ def test_start_and_a_function_of_every_third_step():
     "every",
     [
         pytest.param(2, marks=pytest.mark.slow),
-        3,
+        pytest.param(3, marks=pytest.mark.slow),
         pytest.param(5, marks=pytest.mark.slow),
     ],
 )

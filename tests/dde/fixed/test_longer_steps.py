@@ -80,6 +80,8 @@ def test_a_lag_that_is_shorter_than_the_longer_steps_is_a_fault_with_its_time():
     assert 3.0 <= float(solution.time) <= 3.4
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_it_can_be_batched_and_differentiated():
     def last(rate):
         return program(0.05, (2.0, 4))(rate, jnp.ones(())).ys[-1, 0]
