@@ -16,10 +16,12 @@ def parsed_part(text: str) -> tuple[int, int]:
     >>> parsed_part("2/8")
     (2, 8)
     """
-    number, count = (int(each) for each in text.split("/"))
-    if not 1 <= number <= count:
-        raise ValueError(f"a part must be 1/{count} to {count}/{count}, but is {text}")
-    return number, count
+    parts = text.split("/")
+    if len(parts) == 2 and all(part.isdigit() for part in parts):
+        number, count = (int(part) for part in parts)
+        if 1 <= number <= count:
+            return number, count
+    raise ValueError(f"a part must be like 2/8, but is {text}")
 
 
 def in_part(name: str, number: int, count: int) -> bool:

@@ -23,7 +23,7 @@ def test_each_test_is_in_one_part_and_parts_have_about_the_same_size() -> None:
 
 @pytest.mark.parametrize("text", ["0/8", "9/8", "8", "1/2/3", "a/b"])
 def test_what_is_no_part_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=f"a part must be like 2/8, but is {text}"):
         parsed_part(text)
 
 
