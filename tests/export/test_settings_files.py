@@ -184,6 +184,24 @@ def test_laws_that_a_system_lacks_are_rejected(name, law):
         exported(name, model)
 
 
+@pytest.mark.parametrize(
+    ("name", "law", "message"),
+    [
+        ("linux", vf.Cubic(C=0.5), "law.C must be 0.4 for Linux, but is 0.5"),
+        ("linux", vf.Cubic(friendly_increase=0.5), "friendly_increase 0.5 is not supported"),
+        ("linux", vf.Scalable(decrease=0.25), "law.decrease must be 0.125 for Linux"),
+        ("linux", vf.HighSpeed(low_window=40), "law.low_window must be 38 for Linux"),
+        ("freebsd", vf.Cubic(beta=0.8), "law.beta must be 0.7 for FreeBSD, but is 0.8"),
+    ],
+)
+def test_what_a_kernel_fixes_must_be_the_models(name, law, message):
+    """A file of settings cannot change it, so the result would be another network."""
+    given = network()
+    flows = {**given.flows, "reno": replace(given.flows["reno"], law=law)}
+    with pytest.raises(InvalidInput, match=message):
+        exported(name, Model(replace(given, flows=flows), duration=20, warmup=5))
+
+
 def test_unknown_formats_and_seeds_are_rejected():
     model = Model(network(), duration=20)
     with pytest.raises(InvalidInput, match=f"format must be one of {', '.join(FORMATS)}, but"):

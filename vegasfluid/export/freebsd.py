@@ -38,7 +38,7 @@ from vegasfluid.export.shell_scripts import (
     origin_comments,
 )
 from vegasfluid.export.step_elsewhere import step_in_ipfw
-from vegasfluid.export.unsupported import require_discipline
+from vegasfluid.export.unsupported import require_built_in_values, require_discipline
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
 from vegasfluid.quantities import bits_per_second
@@ -133,10 +133,14 @@ def host_part(name: str, flows: Flows, vegas: Mapping[str, VegasParameters]) -> 
         name: name of the class.
         flows: the class.
         vegas: alpha and beta for FreeBSD (packets), by Vegas class.
+
+    Raises:
+        InvalidInput: for parameters of a congestion control that FreeBSD fixes at other values.
     """
     lines, names = control_commands(name, flows, CONTROLS, "freebsd")
     if names is None:
         return lines
+    require_built_in_values(name, flows.law, "FreeBSD")
     control, module = names
     if parameters := vegas.get(name):
         lines += comment(f"Vegas {parameters.origin}.")

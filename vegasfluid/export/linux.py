@@ -39,7 +39,7 @@ from vegasfluid.export.shell_scripts import (
     origin_comments,
 )
 from vegasfluid.export.step_elsewhere import reject_step_in_linux
-from vegasfluid.export.unsupported import require_discipline
+from vegasfluid.export.unsupported import require_built_in_values, require_discipline
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
 from vegasfluid.quantities import bits_per_second
@@ -142,10 +142,14 @@ def host_part(
         flows: the class.
         vegas: alpha, beta and gamma for Linux (packets), by Vegas class.
         packet_bytes: size of a data packet, bytes.
+
+    Raises:
+        InvalidInput: for parameters of a congestion control that Linux fixes at other values.
     """
     lines, names = control_commands(name, flows, CONTROLS, "linux")
     if names is None:
         return lines
+    require_built_in_values(name, flows.law, "Linux")
     control, module = names
     if parameters := vegas.get(name):
         lines += comment(f"Vegas {parameters.origin}.") + comment(UNITS)

@@ -14,6 +14,7 @@ from vegasfluid.network import Flows, Link
 __all__ = [
     "equivalent",
     "linux_red_notes",
+    "require_built_in_values",
     "require_computed_increase",
     "require_discipline",
     "require_no_jitter",
@@ -21,6 +22,11 @@ __all__ = [
     "require_values",
 ]
 
+BUILT_IN = {
+    "cubic": ("C", "beta", "fast_convergence", "friendly"),
+    "scalable": ("increase", "decrease"),
+}
+"""Parameters that Linux and FreeBSD fix at the model's default values, by congestion control."""
 Entry = TypeVar("Entry")
 """Type of a system's equivalent of a congestion control."""
 Discipline = TypeVar("Discipline", bound=QueueDiscipline)
@@ -78,6 +84,23 @@ def require_rfc_3649(name: str, law: Any, system: str) -> None:
     """
     usual = HighSpeed().parameters()
     require_values(name, law, system, **{key: usual[key] for key in usual if key != "recovery"})
+
+
+def require_built_in_values(name: str, law: Any, system: str) -> None:
+    """Raise an error unless a congestion control has the values that `system`, a kernel, fixes.
+
+    They are the model's defaults of CUBIC, HighSpeed TCP and Scalable TCP. `law` is the congestion
+    control of the class `name`.
+
+    Raises:
+        InvalidInput: for another value.
+    """
+    if law.name == "highspeed":
+        require_rfc_3649(name, law, system)
+    if law.name == "cubic":
+        require_computed_increase(name, law, system)
+    for key in BUILT_IN.get(law.name, ()):
+        require_values(name, law, system, **{key: getattr(type(law)(), key)})
 
 
 def require_no_jitter(name: str, link: Link, system: str) -> None:

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vegasfluid.congestion.dctcp import Dctcp
 from vegasfluid.errors import Unsupported
 from vegasfluid.export.dialects import VegasParameters, all_equal
 from vegasfluid.export.linux import CONTROLS
-from vegasfluid.export.unsupported import (
-    equivalent,
-    require_computed_increase,
-    require_rfc_3649,
-    require_values,
-)
+from vegasfluid.export.unsupported import equivalent, require_built_in_values, require_values
 from vegasfluid.network import Flows
 from vegasfluid.network.hosts import TEXTBOOK
 from vegasfluid.traffic.bulk import Bulk
@@ -35,12 +31,6 @@ LINUX_RECOVERY = ("sack", "rack")
 """Recovery schemes of the model for which Linux's recovery needs no note."""
 DELAYED_ACK = 0.04
 """Linux's smallest delayed-ACK timer, s (TCP_ATO_MIN)."""
-FIXED = {
-    "cubic": ("C", "beta", "fast_convergence", "friendly"),
-    "dctcp": ("gain", "initial_alpha"),
-    "scalable": ("increase", "decrease"),
-}
-"""Parameters that the kernel fixes at the model's default values, by congestion control."""
 LARGEST_WINDOW = 1 << 26
 """Smallest window for which receivers advertise no limit of their own, bytes (chosen: half of the
 largest buffer of a socket)."""
@@ -66,12 +56,10 @@ def control_of(name: str, flows: Flows) -> tuple[str, str]:
         raise Unsupported(f"flows.{name}", what, "Linux's first slow start has no threshold")
     names = equivalent(CONTROLS, name, flows, LINUX)
     law = flows.law
-    if law.name == "highspeed":
-        require_rfc_3649(name, law, LINUX)
-    if law.name == "cubic":
-        require_computed_increase(name, law, LINUX)
-    for key in FIXED.get(law.name, ()):
-        require_values(name, law, LINUX, **{key: getattr(type(law)(), key)})
+    require_built_in_values(name, law, LINUX)
+    if isinstance(law, Dctcp):
+        usual = Dctcp()
+        require_values(name, law, LINUX, gain=usual.gain, initial_alpha=usual.initial_alpha)
     return names
 
 
