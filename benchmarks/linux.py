@@ -28,9 +28,7 @@ value is fitted to these runs.
   are those of which `recommend` reports that the goal, equal goodputs, is reached; `.fair` the
   fraction of them with a ratio of 0.9 to 1.1 in the kernel, `.out_of_reach` the fraction of the
   others with a ratio outside that in the kernel, too, and `.right` that of all networks which are
-  fair in the kernel, or neither promised nor above 0.9. In the 40 s that count, few flows over
-  drop-tail halve their windows a few times only: in 240 s networks 15 and 16 have 0.73 and 0.87 in
-  the kernel, 0.82 and 0.80 on our packets.
+  fair in the kernel, or neither promised nor above 1.1 there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Recommendations for random networks of Linux hosts, tested in a real Linux kernel.
 
-    python -m benchmarks.linux_recommend KERNEL [--numbers 1 20]
+    python -m benchmarks.linux_recommend KERNEL [--numbers 1 40]
 
 Each network is written as a user would, with `dialect = "linux"` and nothing else about the hosts.
 Numbers are drawn with a fixed seed, that of network N is N. `vegasfluid recommend` tunes it, and
@@ -155,7 +155,7 @@ def main() -> None:
     """Run the networks with the numbers that are asked for, and append their rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernel", type=Path)
-    parser.add_argument("--numbers", type=int, nargs=2, default=(1, 20))
+    parser.add_argument("--numbers", type=int, nargs=2, default=(1, 40))
     options = parser.parse_args()
     rows = RECOMMENDED.read_text(encoding="utf-8").splitlines() if RECOMMENDED.exists() else []
     known = {json.loads(row)["number"] for row in rows}

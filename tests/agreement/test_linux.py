@@ -143,7 +143,7 @@ def test_the_kernel_confirms_recommendations() -> None:
     rows = list(reference_runs(RECOMMENDED))
     assert [row["model"] for row in rows] == [drawn(row["number"]) for row in rows]
     promised = [row["kernel"] for row in rows if row["reached"]]
-    assert (len(rows), len(promised)) == (20, 5)
+    assert (len(rows), len(promised)) == (40, 14)
     assert np.mean([0.9 <= ratio <= 1.1 for ratio in promised]) >= 0.9
 
 
