@@ -12,7 +12,7 @@ value is fitted to these runs.
   decides which round-trip time Vegas takes for the smallest.
 - Vegas alone, by alpha: window and queue.
 - Reno and Vegas alone without jitter, with jitter that reorders packets, and with jitter that does
-  not. With that, single runs of Vegas have 38 to 88 Mbit/s in the kernel, too: means over seeds.
+  not. With that, single runs of Vegas have 38 to 88 Mbit/s in the kernel, too: medians over seeds.
 - A designed set: one flow alone, and Reno, CUBIC and Vegas beside each other, over drop-tail and
   RED, with equal and mixed round-trip times. A ratio is the mean goodput of a flow of one over that
   of the other, the mean of the kernel's runs and of six of ours; `designed.all` has
@@ -134,9 +134,9 @@ SHIFT = 0.05
 
 
 def with_jitter(row: dict[str, Any]) -> float:
-    """Return the goodput of the first flow, Mbit/s; with jitter the mean over the seeds."""
+    """The goodput of the first flow, Mbit/s; with jitter the median over the seeds."""
     seeds = SEEDS if row["scenario"]["jitter_ms"] else SEEDS[:1]
-    return float(np.mean([measured(row, seed=seed).goodput[0] for seed in seeds]))
+    return float(np.median([measured(row, seed=seed).goodput[0] for seed in seeds]))
 
 
 def jittered(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
@@ -145,7 +145,7 @@ def jittered(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
         kind = row["meta"]["jit"], row["meta"]["algo"]
         kernel = row["flows"][0]["goodput_mbps"]
         if kind == STARVED:
-            kernel = float(np.mean(STARVED_IN_KERNEL))
+            kernel = float(np.median(STARVED_IN_KERNEL))
         yield f"jitter.{'.'.join(kind)}.goodput_mbps", kernel, with_jitter(row)
 
 
