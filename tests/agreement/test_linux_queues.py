@@ -39,17 +39,7 @@ def test_some_networks_as_in_the_kernel(name: str) -> None:
     require_agreement(ROWS[name], 2)
 
 
-MISSED = "codel15_20mbps_80ms.3reno_3cubic"
-"""The share of CUBIC is 0.475 in the kernel's one run, and 0.526 in ours with three start times."""
-
-
 @pytest.mark.study
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(strict=True)] * (name == MISSED))
-        for name in ROWS
-    ],
-)
+@pytest.mark.parametrize("name", ROWS)
 def test_every_network_as_in_the_kernel(name: str) -> None:
     require_agreement(ROWS[name], 3)

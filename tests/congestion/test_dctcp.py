@@ -226,22 +226,24 @@ def linux_window(prob: float) -> float:
 @pytest.mark.slow
 @pytest.mark.unoptimised
 @pytest.mark.parametrize(
-    ("host", "marks_per_window"), [("textbook", answered_each_window), ("linux", linux_window)]
+    ("host", "marks_per_window", "bound"),
+    [("textbook", answered_each_window, 0.05), ("linux", linux_window, 0.1)],
 )
 def test_random_marks_give_a_window_in_proportion_to_one_over_p(
-    host: Any, marks_per_window: Callable[[float], float]
+    host: Any, marks_per_window: Callable[[float], float], bound: float
 ) -> None:
+    """The fluid has no count of packets that Linux begins anew after a mark: 7 % more marks."""
     flows = Flows(10, Dctcp(), base_rtt=0.04, host=host)
     network = Network(Link(5000.0, 2000, RED), {"dctcp": flows})
     measured, modelled = (
         run(network, 60.0, warmup=24.0, samples=501) for run in (simulate_packets, simulate_fluid)
     )
     prob, expected = marked_fraction(measured), marked_fraction(modelled)
-    assert expected == pytest.approx(prob, rel=0.05)
+    assert expected == pytest.approx(prob, rel=bound)
     assert late(measured, "dctcp_alpha").mean() == pytest.approx(prob, rel=0.03)
     for run in (measured, modelled):
         product = late(run, "cwnd").mean() * marked_fraction(run)
-        assert product == pytest.approx(marks_per_window(prob), rel=0.08)
+        assert product == pytest.approx(marks_per_window(prob), rel=max(bound, 0.08))
     point = equilibrium(network, DEFAULT_OPTIONS)
     assert point.mean("dctcp", "cwnd") == pytest.approx(late(modelled, "cwnd").mean(), rel=0.01)
 
