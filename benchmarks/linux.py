@@ -16,7 +16,8 @@ value is fitted to these runs.
 - A designed set: one flow alone, and Reno, CUBIC and Vegas beside each other, over drop-tail and
   RED, with equal and mixed round-trip times. A ratio is the mean goodput of a flow of one over that
   of the other, the mean of the kernel's runs and of six of ours; `designed.all` has
-  all ratios, `designed.repeatable` those where the kernel's own runs agree to 5 %. Not among them:
+  all ratios, `designed.repeatable` those where the kernel's own runs agree to 5 %, `designed.red` and
+  `designed.droptail` those over one queue. Not among them:
   the queue disciplines CoDel, PIE, `fq` and `fq_codel`, which `benchmarks.queues` compares.
 - Random sets (`random.*`, the same figures): 60 scenarios, drawn and run after the simulator was
   written: two congestion controls, 1 to 5 flows each, 5 to 60 Mbit/s, 10 to 160 ms. Over drop-tail,
@@ -258,6 +259,8 @@ def add_set(figures: Figures, name: str, runs: list[Compared]) -> None:
     for part, chosen in (
         ("all", ratios),
         ("repeatable", [each for each in ratios if each.repeatable]),
+        ("red", [each for each in ratios if each.name.startswith("red")]),
+        ("droptail", [each for each in ratios if each.name.startswith("pfifo")]),
     ):
         differences = np.abs([each.difference for each in chosen])
         figures.add(f"{name}.{part}.ratios", len(chosen))

@@ -25,7 +25,7 @@ SIMULATE = ("simulate", "x.toml", "--json")
 
 
 @settings(
-    max_examples=60,  # `benchmarks.hardening` has many thousands
+    max_examples=200,
     deadline=None,
     database=None,
     derandomize=True,
