@@ -15,10 +15,10 @@ value is fitted to these runs.
   not. With that, single runs of Vegas have 38 to 88 Mbit/s in the kernel, too: medians over seeds.
 - A designed set: one flow alone, and Reno, CUBIC and Vegas beside each other, over drop-tail and
   RED, with equal and mixed round-trip times. A ratio is the mean goodput of a flow of one over that
-  of the other, the mean of the kernel's runs and of six of ours; `designed.all` has
-  all ratios, `designed.repeatable` those where the kernel's own runs agree to 5 %, `designed.red` and
-  `designed.droptail` those over one queue. Not among them:
-  the queue disciplines CoDel, PIE, `fq` and `fq_codel`, which `benchmarks.queues` compares.
+  of the other, the mean of the kernel's runs and of six of ours; `designed.all` has all ratios,
+  `designed.repeatable` those where the kernel's own runs agree to 5 %, `designed.red` and
+  `designed.droptail` those over one queue discipline. Not among them: the queue disciplines CoDel,
+  PIE, `fq` and `fq_codel`, which `benchmarks.queues` compares.
 - Random sets (`random.*`, the same figures): 60 scenarios, drawn and run after the simulator was
   written: two congestion controls, 1 to 5 flows each, 5 to 60 Mbit/s, 10 to 160 ms. Over drop-tail,
   where nothing is random, the kernel's runs and ours differ in start times (all flows but the first
