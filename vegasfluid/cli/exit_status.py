@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import typer
@@ -25,6 +26,8 @@ from vegasfluid.errors import (
 
 __all__ = ["BAD_INPUT", "DONE", "FAILED", "OUT_OF_REACH", "exit_status"]
 
+WIDTH = "terminal_width"
+"""Click's setting for the width of help pages, characters."""
 DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 """Exit statuses: success, failed computation, invalid input, goal not reached, interrupted, broken
 pipe. The last two are 128 plus the number of the signal, as in shells."""
@@ -53,6 +56,18 @@ def exit_status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
     return status
 
 
+def command_of(app: typer.Typer) -> Any:
+    """The click command of the application, built once for each style of its help pages."""
+    return built_command(app, app.rich_markup_mode, (app.info.context_settings or {}).get(WIDTH))
+
+
+@cache
+def built_command(app: typer.Typer, markup: str | None, width: int | None) -> Any:
+    """The click command of the application, whose help pages have this markup and this width."""
+    del markup, width  # which it has already
+    return typer.main.get_command(app)
+
+
 def on_terminal() -> bool:
     """Whether standard error is a terminal."""
     return sys.stderr.isatty()
@@ -77,7 +92,7 @@ def as_typed(error: InvalidInput, app: typer.Typer, arguments: Sequence[str]) ->
         app: the Typer application.
         arguments: command-line arguments after the program name.
     """
-    commands: Any = getattr(typer.main.get_command(app), "commands", {})
+    commands: Any = getattr(command_of(app), "commands", {})
     name = next((word for word in arguments if word in commands), None)
     if name is None or error.whose not in {*commands, "Model"}:
         return str(error)
@@ -116,7 +131,7 @@ def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> 
         name: program name, put in front of each error message.
     """
     try:
-        status = app(args=list(arguments), prog_name=name, standalone_mode=False)
+        status = command_of(app)(args=list(arguments), prog_name=name, standalone_mode=False)
     except ClickException as error:
         print_errors(name, usage_message(error, arguments, name))
         return BAD_INPUT
