@@ -135,6 +135,8 @@ def one_way(*, known: bool, **red: Any) -> Network:
     return replace(whole, flows={**whole.flows, "reno": reno})
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_the_equilibrium_is_the_same() -> None:
     rates = [equilibrium(one_way(known=known)).values.goodput for known in (True, False)]
     np.testing.assert_allclose(*rates, rtol=1e-6)

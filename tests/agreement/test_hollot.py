@@ -72,6 +72,8 @@ def test_another_closure_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> No
     assert set(figures.missed()) == set(figures.values)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_gains_that_theory_tried() -> None:
     """A = 1.067, 1.203: the queue converges; 1.305, 1.407: it does not (section 4b)."""
     gains = (1.067, 1.203, 1.305, 1.407)
@@ -107,6 +109,8 @@ def test_the_crossover_of_the_pi_example_is_the_published_one() -> None:
     assert found.phase_margin == pytest.approx(75, abs=1)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize(
     ("flows", "rtt"), [(60, 0.246), (240, 0.246), (60, 0.123), (30, 0.246), (10, 0.246), (60, 0.5)]
 )

@@ -27,6 +27,7 @@ def require_agreement(row: dict[str, Any], count: int) -> None:
     assert pairs["utilisation"].packets == pytest.approx(pairs["utilisation"].linux, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_runs_are_those_that_the_benchmark_names() -> None:
     kinds = [row["scenario"]["queue"]["kind"] for row in ROWS.values()]
     assert Counter(kinds) == {"pie": 40, "codel": 38, "fq": 8, "fq_codel": 8}

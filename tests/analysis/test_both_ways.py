@@ -31,6 +31,7 @@ def point() -> Equilibrium:
     return equilibrium(NETWORK)
 
 
+@pytest.mark.slow
 @pytest.mark.unoptimised
 def test_formulas_and_charts_take_the_queue_of_the_data() -> None:
     """Three flows against ten have larger windows; the formulas give those of the solver."""

@@ -223,7 +223,9 @@ def slopes_here(name: str, process: str) -> Any:
 
 
 @pytest.mark.parametrize("late", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("process", PROCESSES)
+@pytest.mark.parametrize(
+    "process", ["meanfield", *(pytest.param(one, marks=pytest.mark.slow) for one in PROCESSES[1:])]
+)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_response_of_a_window_is_that_of_jax(name, process, late):
     """`response`, in 30 digits at two places."""

@@ -40,7 +40,6 @@ from vegasfluid.fluid import FluidOptions
 
 LONG = (pytest.mark.slow, pytest.mark.unoptimised)
 """Another structure of what a quick test looks at, too."""
-
 MARKS = Red(min_thresh=50, max_thresh=450, max_drop=0.1, wait=False, ecn=True)
 
 
@@ -241,6 +240,8 @@ def largest(packets: Any) -> Network:
     return network({"reno": Flows(10, Reno(), base_rtt=0.05, max_window=packets)})
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_at_the_largest_window_the_window_follows_the_limit():
     """The queue is what the windows hold beyond the path: 10 (window) - 1000 (0.05)."""
     assert slopes(equilibrium(largest(7.0)), largest, 7.0) == pytest.approx([10.0, 1.0], rel=1e-9)
@@ -307,7 +308,9 @@ def test_at_the_edge_of_the_dead_band_against_reno_windows_follow_alpha(times):
     assert found[2] > 0.1 > -0.1 > found[1]
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("count", [6, 40])
 @pytest.mark.parametrize("times", [1.0, 16.0])
 def test_the_edge_of_a_dead_band_is_found_however_numbers_are_rounded(times, count):
     for number in range(count):
@@ -315,6 +318,8 @@ def test_the_edge_of_a_dead_band_is_found_however_numbers_are_rounded(times, cou
         assert np.count_nonzero(solution.solution.offset) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_without_corners_the_solution_has_no_offset():
     assert not np.any(six_laws().solution.offset)
 

@@ -183,6 +183,8 @@ def test_a_full_buffer_has_no_verdict_in_the_reverse_direction_either():
         stability(Network(Link(1000.0, 100, DropTail()), upwards))
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_missing_verdict_has_a_reason():
     vegas = {"vegas": Flows(2, Vegas(3, 5), base_rtt=0.05)}
     with pytest.raises(InvalidInput, match="a continuum of equilibria is not supported"):

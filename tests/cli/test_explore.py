@@ -21,6 +21,7 @@ from tests.signals import end_of, start
 COMMAND = [sys.executable, "-c", "from vegasfluid.cli import main; main()", "explore"]
 
 
+@pytest.mark.slow
 def test_the_page_is_there_until_ctrl_c(tmp_path):
     written(tmp_path, SMALL)
     environment = {"PYTHONPATH": str(ROOT), "VEGASFLUID_CACHE_DIR": str(tmp_path / "cache")}

@@ -63,6 +63,7 @@ def test_output_that_is_cut_short_is_an_error(text):
         parse_averages(text, network(), "ns-2")
 
 
+@pytest.mark.slow
 def test_own_averages_are_the_metrics_of_a_run():
     run = vf.simulate_packets(network(), 20, warmup=5, seed=3)
     found = averages_of(record_packets(network(), np.array([0.0, 5.0, 20.0]), 3), 5.0)

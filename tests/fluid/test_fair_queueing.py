@@ -128,6 +128,8 @@ def test_counters_balance_and_rtts_follow_the_shares() -> None:
     assert last["work"].item() - last["backlog"].item() <= CAPACITY * 60 + 1
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_two_links_one_after_the_other() -> None:
     """The narrow one shares; the flow that crosses both has what both leave."""
     links = {"wide": Link(1000.0, 400, Fq()), "narrow": Link(600.0, 400, Fq())}
@@ -155,6 +157,8 @@ def test_an_equilibrium_of_queues_of_flows_is_refused() -> None:
         equilibrium(network)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_smaller_buffer_limits_the_longest_queues() -> None:
     """60 packets for 4 queues of 15; the flow that sends little loses nothing."""
     aqm = FqCoDel(target=10.0, interval=100.0)

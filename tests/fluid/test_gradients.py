@@ -142,6 +142,8 @@ def fairness(alpha):
     return model.jain_index(solution), model.goodput(solution)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_jains_index_by_alpha_through_the_public_interface():
     """Forward derivative against central differences; its value from the classes' goodput."""
     (index, goodput), (slope, _) = jax.jvp(fairness, (4.0,), (1.0,))

@@ -18,6 +18,7 @@ SCRIPT = ROOT / "docs" / "execute.py"
 spec = importlib.util.spec_from_file_location("execute_notebooks", SCRIPT)
 assert spec is not None
 assert spec.loader is not None
+spec.loader = importlib.util.LazyLoader(spec.loader)  # Jupyter's modules take 2 s to import
 execute = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(execute)
 
@@ -108,6 +109,7 @@ def run(folder: Path, *sources: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_notebook_runs_in_this_python_and_in_an_empty_folder(tmp_path, monkeypatch):
     elsewhere = tmp_path / "data" / "kernels" / "python3"  # a kernel that a user installed
     elsewhere.mkdir(parents=True)

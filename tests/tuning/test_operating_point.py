@@ -26,6 +26,8 @@ NETWORK = vf.Network(
 MODEL = Model(NETWORK, duration=80, warmup=30)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_points_are_where_the_fluid_model_is():
     result = operating_points(MODEL)
     run = vf.simulate_fluid(NETWORK, 80, warmup=30)

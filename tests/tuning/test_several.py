@@ -152,6 +152,8 @@ def check_the_other_has_its_share(far: Flows) -> None:
     assert result.parts["far"].after.packets.ratio < 0.8
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_class_that_cannot_have_its_share_does_not_keep_the_other_from_it():
     """A window of five packets is too small for a share, whatever alpha is."""
     check_the_other_has_its_share(replace(vegas(2, 0.04), max_window=5))

@@ -60,9 +60,9 @@ def test_other_methods(system, solver):
         assert error < ALLOWED * rtol
 
 
-@pytest.mark.parametrize(
-    "system", [RENO_RED, pytest.param(RENO_VEGAS, marks=pytest.mark.slow)], ids=names
-)
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("system", [RENO_RED, RENO_VEGAS], ids=names)
 def test_networks_to_six_digits(system):
     """Clamps, kinks and lags by the state, for as long as the reference goes."""
     ((_, error),) = solved_at(system, TSIT5, (1e-10,))

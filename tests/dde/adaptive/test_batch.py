@@ -79,6 +79,8 @@ def test_batch_is_its_instances(one_by_one, chunk):
     agree(in_batch(chunk=chunk), one_by_one)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_chunks_are_compiled_once(caplog):
     """Another batch of the same shapes runs the program of the first."""
     in_batch(chunk=3)

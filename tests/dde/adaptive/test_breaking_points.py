@@ -147,6 +147,8 @@ def test_lag_that_passes_a_break_and_turns_back():
     assert float(ys[-1, 0]) == pytest.approx(known, abs=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize("beyond", ENDING)
 def test_past_that_does_not_go_on_beyond_the_start(beyond):
     """A step that passes t0 may ask it for more; where it has no more, or jumps, it is no worse."""

@@ -95,6 +95,8 @@ def test_relay_misses_no_switch(rtol):
     assert errors(RELAY, found.ys).max() < 1e-9
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_clamp_is_met_and_left_at_the_right_times():
     """At roots known to Brent's method, and the state is exactly on the bound between them."""
     solution, _ = stepped(ONE, EMPTIED, TSIT5, rtol=TIGHT)

@@ -115,6 +115,8 @@ def test_bound_of_a_clamp_and_what_reads_it_late():
     np.testing.assert_allclose(found[:, 1], collected, rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_threshold_of_a_switch():
     """Y' = 1 below c and 2 y above: t, then c exp(2 (t - c))."""
     numbers = Numbers(t1=2.0, growth=1.0, threshold=0.7)

@@ -111,6 +111,8 @@ def pantograph_terms(rate, t):
     return np.array([(-rate * t) ** k / math.factorial(k) / 2 ** (k * (k - 1) / 2) for k in orders])
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_through_a_lag_that_vanishes():
     """The steps that read within themselves are implicit; so is their derivative."""
     rate, t = 1.5, 2.0

@@ -114,6 +114,8 @@ def test_xla_solves_what_needs_it(options):
     assert solve(**options).ys[0, 0] == pytest.approx(-0.5)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_xla_solves_what_a_lane_kernel_cannot_contain():
     found = dde.solve(by_solve, diffrax.Bosh3(), 0.0, 2.0, None, jnp.ones(2), 1.0)
     assert found.ys[0, 0] == pytest.approx(-0.5)

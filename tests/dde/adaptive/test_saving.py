@@ -178,6 +178,8 @@ def test_steps_in_between_and_the_end(every):
     assert len(found) == -(-count // every)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_parts_with_functions_and_times_of_their_own():
     """Each part gets its times in its order, though those of the parts are interleaved."""
     first, second = jnp.array([0.25, 1.0, 3.0]), jnp.array([0.5, 1.0])
