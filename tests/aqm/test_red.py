@@ -19,6 +19,20 @@ def test_one_packet_in_the_queue_is_never_followed_by_a_drop(average: float, wai
     assert queue.above == 0
 
 
+@pytest.mark.parametrize(
+    ("given", "by_size"),
+    [
+        ({"implementation": "ns2", "in_bytes": True}, True),
+        ({"implementation": "ns2"}, False),
+        ({"implementation": "linux"}, False),
+        ({"implementation": "linux", "in_bytes": True}, False),
+    ],
+)
+def test_only_ns2s_red_in_bytes_drops_large_packets_more_often(given, by_size: bool) -> None:
+    """red.cc: `if (edp_.bytes) p = p * pkt_size / mean_pktsize`; sch_red.c does not ask."""
+    assert Red(20, 100, **given).drops_by_size == by_size
+
+
 def test_the_first_packet_above_the_threshold_is_admitted() -> None:
     """red.cc: `edv_.old == 0` starts the count of packets, and drops nothing."""
     queue = red_queue(Red(20, 100, max_drop=1.0, wait=False), 99.0)

@@ -69,6 +69,19 @@ def after_loss(law: Cubic, cwnd: float, rtt_ms: float) -> Steady:
     return steady
 
 
+@pytest.mark.parametrize("beta", [0.7, 0.8])
+@pytest.mark.parametrize("system", ["linux", "ns3"])
+def test_windows_of_whole_packets_follow_the_cubic(system: str, beta: float) -> None:
+    """Linux and ns-3 count packets: they are behind by two round trips and a packet at most."""
+    steady = after_loss(Cubic(beta=beta, friendly=False, implementation=system), 1001.0, 50)
+    begin, k = steady.seconds, ((1 - beta) * 1001 / 0.4) ** (1 / 3)
+    assert steady.flow.cwnd == int(beta * 1001)
+    for part in (0.25, 0.5, 0.75, 1.0, 1.25, 1.5):
+        rise = 3 * 0.4 * (part * k - k) ** 2
+        exact = 0.4 * (part * k - k) ** 3 + 1001
+        assert steady.run_until(begin + part * k) == pytest.approx(exact, abs=1 + 0.1 * rise)
+
+
 @pytest.mark.parametrize(
     ("law", "cut"), [(Cubic(friendly=False), 0.3), (Cubic(beta=0.8, friendly=False), 0.2)]
 )
@@ -313,6 +326,14 @@ def test_whether_a_loss_gives_way(age: float, gives_way: bool) -> None:
     steady.lose()
     lowered = (1 + law.beta) / 2 if gives_way else 1.0
     assert steady.flow.w_max == pytest.approx(lowered * cwnd)
+
+
+def test_in_slow_start_the_fluid_forgets_the_last_epoch_within_a_round_trip() -> None:
+    law, rtt = Cubic(), 0.2
+    window = law.epoch_state(3.0, 150.0, 1.0, rtt)._replace(slow_start=1.0)
+    slope = law.growth(window, Signals(rtt, float(window.cwnd) / rtt, 0.0, 1e9))
+    assert float(slope.k) == pytest.approx(-3.0 / rtt)
+    assert float(slope.elapsed) == pytest.approx(-1.0 / rtt)
 
 
 @pytest.mark.parametrize("part", [0.2, 0.6, 1.5, 1.9])

@@ -37,6 +37,15 @@ def test_a_round_ends_with_the_ack_of_its_last_packet(dialect: str, first: int) 
         assert flow.round_end == (140 if una >= first else 100)
 
 
+@pytest.mark.parametrize(("cwnd", "grows"), [(7.0, True), (8.0, False), (9.0, False)])
+def test_slow_start_of_ns2_ends_at_the_threshold(cwnd: float, grows: bool) -> None:
+    law = Vegas(1, 2, dialect="ns2")
+    flow = flow_record(law, cwnd, 8.0, RTT / 2)
+    flow.increase, flow.next_seq = 1.0, int(cwnd)
+    law.rules.increase_window(flow, 0, 1)
+    assert (flow.increase, flow.cwnd) == (float(grows), cwnd + grows)
+
+
 def test_after_a_timeout_slow_start_goes_on_every_other_round_trip() -> None:
     """Brakmo and Peterson, section IV.C: it doubles the window only in every second round trip.
 
