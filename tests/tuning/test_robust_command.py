@@ -29,6 +29,7 @@ def test_the_number_that_separates_is_named():
     logs = shares @ np.array([0.6, -1.0])
     most, least = given[int(logs.argmax())], given[int(logs.argmin())]
     assert separating_ranges(given, logs, most, least) == ["reno.base_rtt_ms", "reno.count"]
+    assert separating_ranges(given, -logs, most, least) == list(most.quantiles)
 
 
 def test_words_for_numbers():

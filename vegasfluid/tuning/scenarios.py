@@ -154,7 +154,8 @@ def separating_ranges(
         lowest: the one with the smaller ratio.
 
     Returns:
-        Numbers with at least half of the largest effect, that one first.
+        Numbers with at least half of the largest effect, that one first; all that differ, if
+        according to `distances` none of them explains the difference.
     """
     names = list(highest.quantiles)
     quantiles = np.array([[one.quantiles[name] for name in names] for one in scenarios])
@@ -165,6 +166,8 @@ def separating_ranges(
         for name, effect in zip(names, effects.tolist(), strict=True)
     }
     largest = max(apart.values())
+    if largest <= 0:  # packets differ as the fluid model does not: any number may be the reason
+        return [name for name in names if highest.quantiles[name] != lowest.quantiles[name]]
     separating = [name for name in names if apart[name] >= SEPARATING * largest]
     return sorted(separating, key=lambda name: -apart[name])
 
