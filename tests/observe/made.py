@@ -6,7 +6,7 @@ import numpy as np
 
 from vegasfluid.observe import FlowSamples, Measurement
 
-CAPACITY, BASE, BUFFER = 1000.0, 0.040, 100
+CAPACITY, BASE, BUFFER = 1000.0, 0.0401, 100
 """Capacity (packets/s), base RTT (s) and buffer (packets) of the networks here."""
 SEGMENT = 1448.0
 TIMES = np.arange(0.0, 60.0, 0.1)
@@ -19,12 +19,11 @@ def queue(time=TIMES):
     return 20 + (BUFFER - 20) * np.mod(time, PERIOD) / PERIOD
 
 
-def samples(name, time, share, base=BASE, control="reno", receiver=None, **more):
+def samples(name, time, share, base=BASE, control="reno", **more):
     """A flow with this share of the link, in which the queue is a sawtooth."""
     rtt = base + queue(time) / CAPACITY
     values = {
         "congestion_control": control,
-        "receiver": receiver,
         "segment_bytes": SEGMENT,
         "window_packets": share * CAPACITY * rtt,
         "rtt_s": rtt,
@@ -38,8 +37,6 @@ def samples(name, time, share, base=BASE, control="reno", receiver=None, **more)
 def drop_tail():
     """Two flows of Reno that fill a drop-tail queue; one has seen it empty."""
     least = np.full(len(TIMES), BASE)
-    flows = (
-        samples("a > x", TIMES, 0.6, min_rtt_s=least),
-        samples("b > y", TIMES, 0.4, min_rtt_s=least),
-    )
+    ends = {"min_rtt_s": least, "sender": "a", "receiver": "x"}
+    flows = (samples("a:1 > x", TIMES, 0.6, **ends), samples("a:2 > x", TIMES, 0.4, **ends))
     return Measurement(flows)

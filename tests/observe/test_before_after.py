@@ -89,13 +89,13 @@ def test_without_names_of_congestion_controls_there_is_no_ratio():
 
 
 def test_what_else_changed_is_named():
-    more = measured(0.5, base=0.060)
+    more = measured(0.5, base=0.0601)
     more = Measurement((*more.flows, replace(more.flows[1], name="c > z")))
     found = compare(measured(0.2), more)
     assert found.differences == (
         "flows of reno: 1 before and 2 after.",
         "capacity: 12 Mbit/s before and 18 Mbit/s after.",
-        "base RTT: 40 ms before and 60 ms after.",
+        "base RTT: 40.1 ms before and 60.1 ms after.",
     )
 
 

@@ -23,7 +23,8 @@ def test_a_sender_and_a_receiver_over_time(tmp_path):
     assert sender.window_packets.tolist() == [50.0, 51.0]
     assert sender.rtt_s == pytest.approx([0.0425, 0.044])
     assert sender.min_rtt_s == pytest.approx([0.040125, 0.040125])
-    assert sender.delivered_bytes.tolist() == [144801.0, 434400.0]
+    assert sender.delivered_bytes.tolist() == [144801.0 + 3 * 1448, 434400.0]  # 3 selective ACKs
+    assert sender.sender == "10.0.0.1"
     assert sender.sent_bytes.tolist() == [200000.0 - 2896.0, 500000.0 - 2896.0]
     assert sender.in_flight_packets.tolist() == [38.0, 42.0]
     assert sender.retransmitted_packets.tolist() == [2.0, 2.0]

@@ -156,26 +156,33 @@ def discipline(shape: QueueShape) -> Discipline:
 def buffer_of(shape: QueueShape, found: Discipline, capacity: float) -> Estimated:
     """Buffer of the bottleneck, packets: plateau of the delay times the capacity.
 
-    It is known for a drop-tail queue only. For others the lower bound is the largest queue seen.
+    It is known for a drop-tail queue only. For others the lower bound is the largest queue seen,
+    less the accuracy of RTTs.
 
     Args:
         shape: delays and losses of the queue.
         found: its discipline.
         capacity: of the link, packets/s.
     """
-    largest = float(np.quantile(shape.delay, LARGEST)) * capacity
+    waiting = DELAYED_ACKS * shape.flows
+    seen = max(float(np.quantile(shape.delay, LARGEST)) * capacity - waiting, 1.0)
+    largest = max(seen - _accuracy(seen, shape.flows), 1.0)
     if found.name == "":
         return unknown(found.how, low=largest)
     if found.name != DROP_TAIL:
         how = "unknown, as packets are dropped before the queue is full"
         return unknown(how, low=largest)
     low, high = block_bootstrap(lambda x: float(np.quantile(x, PLATEAU)), shape.delay, BLOCKS)
-    waiting = DELAYED_ACKS * shape.flows
     value = max(shape.plateau * capacity - waiting, 1.0)
-    reach = PACKETS + PACKETS_PER_FLOW * shape.flows + PART * value
+    reach = _accuracy(value, shape.flows)
     how = "delay at which packets were lost, less the base RTT, times the capacity"
     ends = (max(low * capacity - waiting - reach, 1.0), high * capacity - waiting + reach)
     return Estimated(value, *ends, how)
+
+
+def _accuracy(packets: float, flows: int) -> float:
+    """Half the width of a 90 % interval of a queue of `packets` from RTTs of `flows` flows."""
+    return PACKETS + PACKETS_PER_FLOW * flows + PART * packets
 
 
 def early_drop_curve(

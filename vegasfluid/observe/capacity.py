@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vegasfluid.observe.estimated import NORMAL_QUANTILE, Estimated, unknown
-from vegasfluid.observe.time_grid import TimeGrid, binned_rates
+from vegasfluid.observe.time_grid import STEADY, TimeGrid, binned_rates
 
 __all__ = ["Capacity", "capacity"]
 
@@ -21,8 +21,9 @@ BUSY_PACKETS = 1.5
 delay ACKs make RTTs longer by about a packet of each flow without a queue."""
 BUSY_SHARE = 0.98
 """Fraction of an interval in which packets have to wait for the link to be busy in it."""
-LEAST_BUSY = 3
-"""Smallest number of busy intervals from which a capacity is estimated."""
+LEAST_BUSY, LEAST_SHORT = 3, 10
+"""Smallest number of busy intervals from which a capacity is estimated, and of those of two RTTs,
+which have few packets and so vary."""
 FULL_SHARE = 0.5
 """Fraction of time with a queue from which on a constant rate is the capacity: windows that the
 host limits give a constant rate, too, but no queue."""
@@ -33,6 +34,8 @@ PACKETS_OF_INTERVAL = 2.0
 CONSTANT = 0.02
 """Coefficient of variation of the total rate up to which it is constant: 0.000 to 0.012 on kernel
 traces of which all flows are seen, above 0.025 where half of them are and not all are Vegas."""
+COARSEST = 0.05
+"""Largest uncertainty of the rate of an interval at which rates may be called constant (chosen)."""
 ROUND_TRIPS = 5.0
 """Length of the intervals over which rates are compared, in RTTs; at least `LEAST_INTERVAL`."""
 LEAST_INTERVAL, STEPS = 1.0, 10.0
@@ -78,20 +81,27 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     least = max(LEAST_INTERVAL, STEPS * grid.step)
     rates, is_busy = _rates(grid.time, total, queued, max(least, ROUND_TRIPS * rtt))
     highest = float(np.max(rates, initial=mean_rate))
+    wanted = LEAST_BUSY
     is_constant = float(rates.std() / rates.mean()) <= CONSTANT
     if is_busy.sum() < LEAST_BUSY and is_constant and np.mean(queued) > FULL_SHARE:
         is_busy = np.full(len(rates), True)
     elif is_busy.sum() < LEAST_BUSY:
         rates, is_busy = _rates(grid.time, total, queued, SHORT_ROUND_TRIPS * rtt)
+        wanted = LEAST_SHORT
     busy = float(np.mean(queued))
-    if is_busy.sum() < LEAST_BUSY:
+    if is_busy.sum() < wanted:
         why = "the link was not full for long enough; the largest rate is a lower bound"
         return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
     used = rates[is_busy]
     variation = _variation(used, bool(is_busy.all()))
-    interval = grid.span / len(rates)
-    if variation <= max(CONSTANT, PACKETS_OF_INTERVAL / (mean_rate * interval)):
+    counted = PACKETS_OF_INTERVAL / (mean_rate * grid.span / len(rates))
+    if counted > COARSEST:
+        why = "too few packets were delivered while the link was full"
+        return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
+    if variation <= max(CONSTANT, counted):
         found = _constant_rate(grid.time, total, used, bool(is_busy.all()))
+        if set(grid.controls) <= set(STEADY):
+            found = found._replace(how=f"{found.how}; other Vegas flows would not show")
         return Capacity(found, busy, variation, all_seen=True)
     why = "other flows hide the rate of the link; the largest rate is a lower bound"
     return Capacity(unknown(why, low=highest), busy, variation, all_seen=False)
@@ -153,4 +163,6 @@ def _constant_rate(
         error = float(rates.std()) / np.sqrt(max(len(rates) - 1, 1))
     reach = NORMAL_QUANTILE * error + ROUNDING * value
     how = "packets delivered per second while the queue was not empty"
-    return Estimated(value, value - reach, value + reach, how)
+    # Where a queue empties between two samples, the link sends less than it could.
+    high = max(value + reach, float(np.max(rates)))
+    return Estimated(value, value - reach, high, how)

@@ -66,6 +66,11 @@ class NetworkEstimate:
     """Flows that share the link and were not measured; None: there are none that can be seen."""
 
     @property
+    def has_one_path(self) -> bool:
+        """Whether all measured flows have the same sender and receiver, and so one base RTT."""
+        return len({each.path for each in self.classes}) == 1 and self.classes[0].path != ""
+
+    @property
     def is_full(self) -> bool:
         """Whether the link was full: its capacity is known, or other flows share it."""
         return self.capacity.is_known or self.competitors is not None

@@ -28,6 +28,7 @@ class MeasuredClass(NamedTuple):
         name: its name, such as `cubic`, or `cubic_40ms` if flows of CUBIC have several base RTTs.
         control: congestion control; empty: not known.
         flows: indices of its flows in the time grid.
+        path: both addresses of all its flows; empty: not known, or several.
         base_rtt: base RTT, s.
         goodput: mean rate of a flow, packets/s.
         window: mean window, packets; NaN: not measured.
@@ -38,6 +39,7 @@ class MeasuredClass(NamedTuple):
     name: str
     control: str
     flows: tuple[int, ...]
+    path: str
     base_rtt: Estimated
     goodput: float
     window: float
@@ -101,6 +103,7 @@ def _class(
         name=name,
         control=control,
         flows=tuple(places),
+        path=grid.paths[places[0]] if len({grid.paths[k] for k in places}) == 1 else "",
         base_rtt=Estimated(value, low, high, how),
         goodput=float(grid.packets[places].sum() / seconds),
         window=float(np.nanmean(window)) if np.isfinite(window).any() else float("nan"),

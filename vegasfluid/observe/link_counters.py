@@ -28,6 +28,8 @@ LEAST_SAMPLES = 4
 """Smallest number of intervals between samples with a queue from which a capacity is estimated."""
 SAME_SIZE = 0.03
 """Relative difference from full packets up to which all packets count as full."""
+FULL = 0.9
+"""Quantile of the rates that is the capacity where the queue empties between samples."""
 ROUNDING = 1e-3
 """Relative uncertainty of counters that are read at times known to a millisecond."""
 
@@ -105,6 +107,8 @@ def capacity_of_counters(
     """Capacity, packets/s, from the packets that the link sent while its queue was not empty.
 
     If the mean size differs by more than 3 % from a full packet, bytes are counted as full packets.
+    Where rates differ by more than a packet an interval, the queue was empty between samples, and
+    the largest rates (their 90 % quantile) are the capacity.
 
     Args:
         time: times of the samples, s; (sample,).
@@ -121,11 +125,16 @@ def capacity_of_counters(
     if busy.sum() < LEAST_SAMPLES or seconds.sum() <= 0:
         return None
     full = packet_bytes + LINK_HEADER_BYTES
-    packets = float(np.diff(sent_packets)[busy].sum())
-    mean_bytes = float(np.diff(sent_bytes)[busy].sum()) / max(packets, 1.0)
+    packets = np.diff(sent_packets)[busy]
+    mean_bytes = float(np.diff(sent_bytes)[busy].sum()) / max(float(packets.sum()), 1.0)
     if abs(mean_bytes / full - 1) > SAME_SIZE:
-        packets *= mean_bytes / full
-    value = packets / float(seconds.sum())
+        packets = packets * mean_bytes / full
+    value, one = float(packets.sum() / seconds.sum()), float(1 / np.median(seconds))
+    full_rate = float(np.quantile(packets / seconds, FULL))
+    if full_rate - value > one:
+        value = full_rate
+        how = "largest rates that tc counted; between samples the queue was empty at times"
+        return Estimated(value, value - one - value * ROUNDING, value + one + value * ROUNDING, how)
     reach = value * ROUNDING + 1 / float(seconds.sum())
     how = "packets that tc counted while the queue was not empty"
     return Estimated(value, value - reach, value + reach, how)

@@ -30,8 +30,9 @@ class FlowSamples:
         source: name of the file.
         time_s: times, s after the measurement's time 0; (sample,).
         vantage: the end at which the samples were taken; None: not known.
-        receiver: address of the data's receiver; flows with the same one share a path. None: not
-            known.
+        sender: address of the data's sender; None: not known.
+        receiver: address of the data's receiver; flows with the same sender and receiver share a
+            path. None: not known.
         congestion_control: name as the system has it, such as `cubic`; None: not known.
         segment_bytes: data of a full packet (the maximum segment size), bytes; None: not known.
         window_packets: congestion window, packets; (sample,).
@@ -54,6 +55,7 @@ class FlowSamples:
     source: str
     time_s: np.ndarray
     vantage: Literal["sender", "receiver"] | None = None
+    sender: str | None = None
     receiver: str | None = None
     congestion_control: str | None = None
     segment_bytes: float | None = None

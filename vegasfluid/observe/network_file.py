@@ -57,7 +57,7 @@ def model_text(found: NetworkEstimate, files: Sequence[str] = (), *, add_vegas: 
         f"duration_s = {duration:g}\nwarmup_s = {duration / 3:g}",
         f"packet_bytes = {found.packet_bytes}\n",
         *_bottleneck(found),
-        *(line for each in found.classes for line in _flows(each)),
+        *(line for each in found.classes for line in _flows(each, found.has_one_path)),
         *_others(found),
         *(_added_vegas(found) if add_vegas else []),
     ]
@@ -105,13 +105,18 @@ def _buffer(found: NetworkEstimate) -> list[str]:
     return [f"# {found.buffer.how}; from the largest queue seen", f"buffer_packets = {values}"]
 
 
-def _flows(each: MeasuredClass) -> list[str]:
-    """Lines of a class of measured flows."""
+def _flows(each: MeasuredClass, has_one_path: bool) -> list[str]:
+    """Lines of a class of measured flows.
+
+    Its base RTT is a number if all flows have one path: its error is then that of all classes, and
+    does not make them different, as independent ranges would.
+    """
     law, comment = _law(each)
     head = [f"[flows.{each.name}]", f"count = {len(each.flows)}  # measured"]
     base = each.base_rtt.scaled(1e3)
+    narrow = WIDEST if has_one_path else NARROW
     rest = ["start_s = { spread_s = 1 }", 'host = "linux"']
-    return [*head, *_number("base_rtt_ms", base), *rest, *comment, f"law = {law}\n"]
+    return [*head, *_number("base_rtt_ms", base, narrow), *rest, *comment, f"law = {law}\n"]
 
 
 def _law(each: MeasuredClass) -> tuple[str, list[str]]:
@@ -176,15 +181,15 @@ def _added_vegas(found: NetworkEstimate) -> list[str]:
     ]
 
 
-def _number(key: str, found: Estimated) -> list[str]:
+def _number(key: str, found: Estimated, narrow: float = NARROW) -> list[str]:
     """Lines of a model file with a known number: a comment with its source, and the entry `key`.
 
-    The entry is the value, or a range if its 90 % interval is wider than 3 % of the value. The ends
-    of a range are those of the interval, at most a factor of 10 away from the value.
+    The entry is the value, or a range if its 90 % interval is wider than the fraction `narrow` of
+    the value. The ends of a range are those of the interval, at most a factor of 10 away from it.
     """
     value = float(found.value or 0)
     comment = f"# {found.how}; {_interval(found)}"
-    if found.high - found.low <= NARROW * value:
+    if found.high - found.low <= narrow * value:
         return [comment, f"{key} = {value:.6g}"]
     low, high = max(found.low, value / WIDEST), min(found.high, value * WIDEST)
     return [comment, f"{key} = {{ low = {low:.4g}, high = {high:.4g} }}"]

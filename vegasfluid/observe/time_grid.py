@@ -28,6 +28,8 @@ HEADER_BYTES = 52
 """Headers of IPv4 and of TCP with time stamps, bytes."""
 LEAST_RTTS = 2
 """Number of times of the grid with an RTT below which a flow is left out."""
+STEADY = ("vegas",)
+"""Congestion controls whose windows hardly vary: constant rates and correlations show nothing."""
 LEAST_STEPS = 2.0
 """Steps of time in the shortest interval over which rates are averaged."""
 BEGINNING = 0.1
@@ -50,7 +52,7 @@ class TimeGrid(NamedTuple):
         least_rtt: smallest RTT of each flow, s; (flow,).
         is_smoothed: whether it is the smallest smoothed RTT, an upper bound; (flow,).
         controls: congestion control of each flow; empty: not known.
-        paths: what flows with the same path share, such as an address; empty: not known.
+        paths: path of each flow, its two addresses; empty: not known.
         packet_bytes: size of a full packet on the wire, bytes.
     """
 
@@ -158,7 +160,7 @@ def time_grid(measurement: Measurement) -> TimeGrid:
         least_rtt=np.array([rtt for rtt, _ in least]),
         is_smoothed=np.array([is_smoothed for _, is_smoothed in least]),
         controls=tuple(flow.congestion_control or "" for flow in flows),
-        paths=tuple(flow.receiver or "" for flow in flows),
+        paths=tuple(_path(flow) for flow in flows),
         packet_bytes=round(max(_segment(flow) for flow in flows)) + HEADER_BYTES,
     )
 
@@ -195,6 +197,11 @@ def _used(measurement: Measurement) -> list[FlowSamples]:
 def _segment(flow: FlowSamples) -> float:
     """Data of a full packet of a flow, bytes."""
     return flow.segment_bytes or SEGMENT_BYTES
+
+
+def _path(flow: FlowSamples) -> str:
+    """Both addresses of a flow, as text; empty if the receiver's is not known."""
+    return f"{flow.sender or ''} > {flow.receiver}" if flow.receiver else ""
 
 
 def _packets(flow: FlowSamples) -> np.ndarray:

@@ -22,6 +22,12 @@ MOST_LOSSES = 0.015
 """Fraction of packets lost above which losses determine the window rather than alpha and beta."""
 
 
+SMALL = 8.0
+"""Window up to which alpha and beta do not decide, packets: in round trips with fewer than three
+RTT samples Linux's Vegas grows as Reno does (tcp_vegas.c), and receivers acknowledge two packets
+with one ACK, so that windows below 6 packets grow; with two packets of margin (chosen)."""
+
+
 class DeadBandEstimate(NamedTuple):
     """Parameters of the measured Vegas flows.
 
@@ -40,7 +46,8 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> DeadBandEstimate:
     Linux compares `cwnd (RTT / baseRTT - 1)` with alpha and beta (tcp_vegas.c), where baseRTT is
     the smallest RTT of the flow itself. Flows come to a halt anywhere between the two, so the
     smallest median backlog of a flow is near alpha and the largest near beta, if there are many.
-    Both are unknown if more than 1.5 % of the packets are lost, and without windows.
+    Both are unknown if more than 1.5 % of the packets are lost, without windows, and if the windows
+    are so small that Linux's Vegas grows as Reno does.
 
     Args:
         grid: samples of all flows at common times.
@@ -57,6 +64,13 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> DeadBandEstimate:
         lost = float(repeated.sum() / max(delivered.sum(), 1.0))
         never = unknown(f"losses ({lost:.1%} of the packets) rather than Vegas set its windows")
         return DeadBandEstimate(never, never)
+    typical = np.nanmedian(grid.window[flows], axis=1)
+    if not (typical >= SMALL).any():
+        why = f"windows of {typical.max():.0f} packets, in which Linux's Vegas grows as Reno does"
+        return DeadBandEstimate(unknown(why), unknown(why))
+    chosen = typical >= SMALL
+    flows = [flow for flow, large in zip(flows, chosen, strict=True) if large]
+    backlog = backlog[chosen]
     lossless = np.diff(grid.repeated[flows], axis=1, prepend=grid.repeated[flows, :1]) < 0.5
     calm = lossless & np.isfinite(backlog)
     medians = [

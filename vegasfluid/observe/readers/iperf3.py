@@ -211,6 +211,7 @@ def _flow(
         " > ".join(ends) if all(ends) else f"{path.stem} stream {socket}",
         str(path),
         vantage="sender" if is_sender else "receiver",
+        sender=ends[0].rpartition(":")[0] or None,
         receiver=ends[1].rpartition(":")[0] or None,
         congestion_control=str(control) if control else None,
         segment_bytes=segment,

@@ -204,18 +204,18 @@ class _Reader:
                     name = " > ".join(way)
                     names[name] = names.get(name, 0) + 1
                     again = f" ({names[name]})" if names[name] > 1 else ""
-                    receiver = way[1].rpartition(":")[0]
-                    flows.append(self.flow(name + again, receiver, direction))
+                    addresses = way[0].rpartition(":")[0], way[1].rpartition(":")[0]
+                    flows.append(self.flow(name + again, addresses, direction))
         if not flows:
             raise self.error("", "the capture must have TCP connections with data")
         return Measurement(tuple(flows), (), (str(self.path),), self.start, tuple(self.notes))
 
-    def flow(self, name: str, receiver: str, direction: Direction) -> FlowSamples:
+    def flow(self, name: str, addresses: tuple[str, str], direction: Direction) -> FlowSamples:
         """The flow of a direction.
 
         Args:
             name: its name.
-            receiver: address of its receiver.
+            addresses: of its sender and of its receiver.
             direction: the direction, whose samples are complete.
         """
         series = direction.columns.arrays(self.start or 0.0)
@@ -236,7 +236,8 @@ class _Reader:
             name,
             str(self.path),
             vantage=vantage,
-            receiver=receiver,
+            sender=addresses[0],
+            receiver=addresses[1],
             segment_bytes=direction.segment_bytes,
             is_smoothed=False,
             **series,

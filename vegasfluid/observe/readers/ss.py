@@ -41,7 +41,7 @@ CONTROL = re.compile(r"^[a-z][a-z0-9_-]*$")
 FLAGS = frozenset({"ts", "sack", "ecn", "ecnseen", "fastopen", "accecn", "send"})
 """Words without a value before the name of the congestion control."""
 USED = ("rtt", "minrtt", "cwnd", "mss", "bytes_acked", "bytes_sent", "bytes_retrans", "retrans")
-USED += ("unacked", "delivered", "bytes_received")
+USED += ("unacked", "delivered", "bytes_received", "sacked")
 """Words whose values are read."""
 RECEIVER_FACTOR = 10.0
 """Ratio of data received to data acknowledged above which a connection's host is a receiver."""
@@ -262,8 +262,14 @@ def _control(words: list[tuple[int, str]]) -> str | None:
 
 
 def _samples(values: dict[str, float]) -> dict[str, float]:
-    """Values by field of `FlowSamples`, in its units. `ss` leaves out counters that are 0."""
+    """Values by field of `FlowSamples`, in its units. `ss` leaves out counters that are 0.
+
+    Data beyond a loss is delivered, too: without the packets of selective ACKs, rates would stand
+    still until the loss is repaired, and then jump.
+    """
     acked = values.get("bytes_acked")
+    if acked is not None:
+        acked += values.get("sacked", 0.0) * values.get("mss", 0.0)
     if acked is None and {"delivered", "mss"} <= values.keys():
         acked = values["delivered"] * values["mss"]
     found = {
@@ -306,6 +312,7 @@ def _flow(
         name,
         source,
         vantage="receiver" if is_receiver else "sender",
+        sender=ends[0].rpartition(":")[0],
         receiver=ends[1].rpartition(":")[0],
         congestion_control=None if is_receiver else flow.control,
         segment_bytes=None if is_receiver else flow.segment,

@@ -1,0 +1,164 @@
+"""`observe` compared with networks that a real Linux 6.1 kernel ran.
+
+    python -m benchmarks.observe [--json] [--full]
+
+The traces (`benchmarks.observe.traces`) are of random networks: 1 to 100 Mbit/s, 5 to 100 ms, 1 to
+12 flows of one or two of Reno, CUBIC and Vegas, drop-tail, RED and CoDel, 60 s. Each is read in
+three forms: a loop of `ss -tin` ten times a second at the measured senders (`ss.*`), the same with
+`tc -s -j qdisc` once a second on the router (`tc.*`), and reports of iperf3 (`iperf3.*`).
+
+`.within` are fractions of the known numbers near the true ones: capacity 2 %, mean base RTT of a
+class 1 ms or 2 %,
+buffer of a drop-tail queue 15 %, flows that were not measured 1 or 20 %; `.covered` fractions whose
+90 % interval contains the true number; `.known` fractions of the networks where the number is
+known. `queue.right` is the fraction of the classified queues that are drop-tail or drop early, as
+estimated. `loop.*` are recommendations from `ss` and `tc`, run in the kernel
+(`benchmarks.observe.closed_loop`): `.promised` is their number, `.fair` the fraction with a ratio
+of 0.85 to 1.15 there. Without `--full`, every third network.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.harness import Figures, run
+from benchmarks.observe.closed_loop import is_fair, rows
+from benchmarks.observe.forms import iperf3_text, ss_text, tc_text
+from benchmarks.observe.traces import Trace, traces
+from vegasfluid import observe
+from vegasfluid.errors import InvalidInput
+from vegasfluid.observe import NetworkEstimate
+
+__all__ = ["FORMS", "compared", "found_in", "measure"]
+
+FORMS = {"ss": (ss_text,), "tc": (ss_text, tc_text), "iperf3": (iperf3_text,)}
+"""The files of each form of a measurement."""
+CAPACITY, BUFFER, COUNT = 0.02, 0.15, 0.2
+"""Relative errors that count as right."""
+DELAY, ONE = 1e-3, 1.0
+"""Absolute errors that count as right, too: of a base RTT, s, and of a number of flows."""
+PACKET_BITS = 12_000
+EVERY = 3
+"""Step between the networks of the quick version."""
+DROP_TAIL = "droptail"
+Outcome = tuple[str, bool]
+"""Name of a figure and whether a network counts for it."""
+
+
+def found_in(trace: Trace, form: str) -> NetworkEstimate:
+    """What `observe` finds in a trace, read in one of `FORMS`.
+
+    Raises:
+        InvalidInput: if it finds nothing, as no flow has enough samples.
+    """
+    with TemporaryDirectory() as folder:
+        files = []
+        for number, text in enumerate(FORMS[form]):
+            files.append(Path(folder, f"{number}.txt"))
+            files[-1].write_text(text(trace), encoding="utf-8")
+        return observe.estimate(observe.read_files(files))
+
+
+def compared(trace: Trace, found: NetworkEstimate, form: str) -> Iterator[Outcome]:
+    """Each number that the trace's network has, with whether the estimate from a form is right."""
+    scenario = trace.scenario
+    rate = scenario["mbps"] * 1e6 / PACKET_BITS
+    yield from outcomes("capacity", found.capacity, rate, CAPACITY * rate)
+    listed = trace.scenario["measured"] if form == "iperf3" else in_listed_order(trace)
+    for each in found.classes:
+        flows = [scenario["flows"][listed[flow]] for flow in each.flows]
+        true = float(np.mean([flow["rtt_ms"] for flow in flows])) * 1e-3
+        yield from outcomes("base_rtt", each.base_rtt, true, max(DELAY, CAPACITY * true))
+    is_drop_tail = scenario["queue"]["kind"] == "pfifo"
+    name = found.discipline.name
+    yield "queue.known", bool(name)
+    if name:
+        yield "queue.right", (name in (DROP_TAIL, "pfifo")) == is_drop_tail
+    if is_drop_tail and name == DROP_TAIL:
+        limit = float(scenario["queue"]["limit"])
+        yield from outcomes("buffer", found.buffer, limit, BUFFER * limit)
+    others = len(scenario["flows"]) - len(scenario["measured"])
+    if found.competitors is None:
+        yield "others.seen", others == 0
+    elif others:
+        yield "others.seen", True
+        yield from outcomes("others", found.competitors.count, others, max(ONE, COUNT * others))
+    else:
+        yield "others.seen", False
+
+
+def in_listed_order(trace: Trace) -> list[int]:
+    """Numbers of the measured flows in the order in which they are listed first."""
+    begins = [float(samples["t"][0]) for samples in trace.flows]
+    return [trace.scenario["measured"][k] for k in np.argsort(np.round(begins, 1), kind="stable")]
+
+
+def outcomes(
+    name: str, found: observe.estimated.Estimated, true: float, allowed: float
+) -> Iterator[Outcome]:
+    """Whether a number is known and, if so, near the true one and in its interval."""
+    yield f"{name}.known", found.is_known
+    if found.value is not None:
+        yield f"{name}.within", abs(found.value - true) <= allowed
+        yield f"{name}.covered", found.low <= true <= found.high
+
+
+def add_estimates(figures: Figures, form: str, networks: tuple[Trace, ...]) -> None:
+    """Fractions of the networks whose estimates are right, for one form of measurements."""
+    counts: dict[str, list[bool]] = defaultdict(list)
+    for trace in networks:
+        try:
+            found = found_in(trace, form)
+        except InvalidInput:
+            counts["read"].append(False)
+            continue
+        counts["read"].append(True)
+        for name, right in compared(trace, found, form):
+            counts[name].append(right)
+    for name, right in sorted(counts.items()):
+        target = TARGETS.get(name, {}) if form == "ss" else {}
+        figures.add(f"{form}.{name}", float(np.mean(right)), **target)
+        figures.add(f"{form}.{name}.of", len(right))
+
+
+TARGETS = {
+    **{
+        name: {"at_least": 0.9}
+        for name in (
+            "capacity.within",
+            "base_rtt.within",
+            "buffer.within",
+            "queue.right",
+            "others.within",
+        )
+    },
+    **{
+        f"{name}.covered": {"at_least": 0.85, "at_most": 0.95}
+        for name in ("capacity", "base_rtt", "buffer", "others")
+    },
+}
+"""Targets of the figures."""
+
+
+def measure(full: bool) -> Figures:
+    """All figures."""
+    figures = Figures()
+    networks = traces()[:: 1 if full else EVERY]
+    for form in FORMS:
+        add_estimates(figures, form, networks)
+    loop = rows()
+    promised = [row for row in loop if row["reached"]]
+    figures.add("loop.networks", len(loop))
+    figures.add("loop.promised", len(promised))
+    fair = [is_fair(row["kernel"]) for row in promised]
+    figures.add("loop.fair", float(np.mean(fair)) if fair else float("nan"), at_least=0.85)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")
