@@ -5,6 +5,7 @@ from .errors import MeasurementFileError as MeasurementFileError
 from .estimate import NetworkEstimate as NetworkEstimate
 from .estimate import estimate as estimate
 from .estimated import Estimated as Estimated
+from .examples import example as example
 from .measurement import FlowSamples as FlowSamples
 from .measurement import Measurement as Measurement
 from .measurement import QueueSamples as QueueSamples
