@@ -104,3 +104,18 @@ def test_what_to_measure_next_follows_from_what_is_not_known(found):
     first, second = next_measurements(shared)
     assert "Other flows share the link" in first
     assert "10 s" in second
+
+
+def test_all_flows_of_vegas_are_one_class_with_a_base_rtt_each():
+    """A host has one alpha: two classes would have two, and `recommend` would ask which to tune."""
+    flows = tuple(
+        samples(f"{base} > x", TIMES, 0.5, base=base, control="vegas") for base in (BASE, 2 * BASE)
+    )
+    (vegas,) = estimate(Measurement(flows)).classes
+    assert not vegas.has_one_rtt
+    network = modelfile.loads(model_text(estimate(Measurement(flows)))).network
+    assert network.flows["vegas"].base_rtt == pytest.approx(vegas.base_rtts, rel=1e-3)
+    assert vegas.base_rtt.low <= min(vegas.base_rtts)
+    assert max(vegas.base_rtts) <= vegas.base_rtt.high
+    reno = tuple(replace(flow, congestion_control="reno") for flow in flows)
+    assert [each.has_one_rtt for each in estimate(Measurement(reno)).classes] == [True, True]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vegasfluid.observe.estimated import Estimated
-from vegasfluid.observe.time_grid import TimeGrid
+from vegasfluid.observe.time_grid import STEADY, TimeGrid
 from vegasfluid.observe.vegas_backlog import DeadBandEstimate, vegas_parameters
 
 __all__ = ["MeasuredClass", "measured_classes"]
@@ -29,7 +29,8 @@ class MeasuredClass(NamedTuple):
         control: congestion control; empty: not known.
         flows: indices of its flows in the time grid.
         path: both addresses of all its flows; empty: not known, or several.
-        base_rtt: base RTT, s.
+        base_rtt: base RTT, s; its interval contains those of all flows.
+        base_rtts: base RTT of each flow, s, in the order of `flows`.
         goodput: mean rate of a flow, packets/s.
         window: mean window, packets; NaN: not measured.
         rtt: mean RTT, s.
@@ -41,16 +42,23 @@ class MeasuredClass(NamedTuple):
     flows: tuple[int, ...]
     path: str
     base_rtt: Estimated
+    base_rtts: tuple[float, ...]
     goodput: float
     window: float
     rtt: float
     vegas: DeadBandEstimate | None
 
+    @property
+    def has_one_rtt(self) -> bool:
+        """Whether the base RTTs of its flows differ by at most 10 % or 2 ms."""
+        return max(self.base_rtts) - min(self.base_rtts) <= _same(min(self.base_rtts))
+
 
 def measured_classes(grid: TimeGrid, base: Sequence[Estimated]) -> tuple[MeasuredClass, ...]:
     """The classes of the measured flows, by congestion control and base RTT.
 
-    The base RTTs of a class exceed the smallest one by at most 10 % or 2 ms, whichever is more.
+    The base RTTs of a class exceed the smallest one by at most 10 % or 2 ms, whichever is more. But
+    all flows of Vegas are one class, because a host has one alpha and one beta.
 
     Args:
         grid: samples of all flows at common times.
@@ -59,13 +67,18 @@ def measured_classes(grid: TimeGrid, base: Sequence[Estimated]) -> tuple[Measure
     classes = []
     for control in dict.fromkeys(grid.controls):
         members = [flow for flow, name in enumerate(grid.controls) if name == control]
-        groups = _groups(members, base)
+        groups = [members] if control in STEADY else _groups(members, base)
         for group in groups:
             name = control or UNNAMED
             if len(groups) > 1:
                 name += f"_{_middle(group, base) * 1e3:.0f}ms"
             classes.append(_class(grid, base, name, group))
     return tuple(classes)
+
+
+def _same(base_rtt: float) -> float:
+    """Largest difference from the smallest base RTT of a class, s."""
+    return max(SAME_SECONDS, SAME * base_rtt)
 
 
 def _middle(group: Sequence[int], base: Sequence[Estimated]) -> float:
@@ -79,7 +92,7 @@ def _groups(members: Sequence[int], base: Sequence[Estimated]) -> list[list[int]
     for flow in sorted(members, key=lambda each: float(base[each].value or 0)):
         value = float(base[flow].value or 0)
         first = float(base[groups[-1][0]].value or 0) if groups else 0.0
-        if groups and value - first <= max(SAME_SECONDS, SAME * first):
+        if groups and value - first <= _same(first):
             groups[-1].append(flow)
         else:
             groups.append([flow])
@@ -105,6 +118,7 @@ def _class(
         flows=tuple(places),
         path=grid.paths[places[0]] if len({grid.paths[k] for k in places}) == 1 else "",
         base_rtt=Estimated(value, low, high, how),
+        base_rtts=tuple(float(base[flow].value or 0) for flow in places),
         goodput=float(grid.packets[places].sum() / seconds),
         window=float(np.nanmean(window)) if np.isfinite(window).any() else float("nan"),
         rtt=float(np.nanmean(grid.rtt[places])),

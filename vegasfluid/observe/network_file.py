@@ -106,17 +106,24 @@ def _buffer(found: NetworkEstimate) -> list[str]:
 
 
 def _flows(each: MeasuredClass, has_one_path: bool) -> list[str]:
-    """Lines of a class of measured flows.
-
-    Its base RTT is a number if all flows have one path: its error is then that of all classes, and
-    does not make them different, as independent ranges would.
-    """
+    """Lines of a class of measured flows."""
     law, comment = _law(each)
     head = [f"[flows.{each.name}]", f"count = {len(each.flows)}  # measured"]
-    base = each.base_rtt.scaled(1e3)
-    narrow = WIDEST if has_one_path else NARROW
     rest = ["start_s = { spread_s = 1 }", 'host = "linux"']
-    return [*head, *_number("base_rtt_ms", base, narrow), *rest, *comment, f"law = {law}\n"]
+    return [*head, *_base_rtts(each, has_one_path), *rest, *comment, f"law = {law}\n"]
+
+
+def _base_rtts(each: MeasuredClass, has_one_path: bool) -> list[str]:
+    """Lines of the base RTT of a class of measured flows: a number, a range, or one of each flow.
+
+    It is a number if all flows have one path: its error is then that of all classes, and does not
+    make them different, as independent ranges would.
+    """
+    base = each.base_rtt.scaled(1e3)
+    if each.has_one_rtt:
+        return _number("base_rtt_ms", base, WIDEST if has_one_path else NARROW)
+    values = ", ".join(f"{value * 1e3:.4g}" for value in each.base_rtts)
+    return [f"# {base.how}; {_interval(base)}", f"base_rtt_ms = [{values}]"]
 
 
 def _law(each: MeasuredClass) -> tuple[str, list[str]]:
