@@ -3,9 +3,9 @@
     python -m benchmarks.observe.traces REFERENCE [--numbers 1 60]
 
 REFERENCE is a folder with `kernelref.py` and its User Mode Linux kernel, which ran the scenarios in
-`tests/agreement` too. Each random network is run once; a run that takes more than a minute (a few
-do) is left out. What `ss` and `tc` would have shown of the measured flows and of the queue is
-kept in `tests/agreement/linux_traces.npz.xz`, differences of samples, which pack well.
+`tests/agreement` too. Each random network is run once, and added to those that are kept; a run that
+takes more than a minute (a few do) is left out. What `ss` and `tc` would have shown of the measured
+flows and of the queue is kept in `tests/agreement/linux_traces.npz.xz`, differences of samples, which pack well.
 """
 
 from __future__ import annotations
@@ -67,9 +67,14 @@ class Trace(NamedTuple):
 @cache
 def traces() -> tuple[Trace, ...]:
     """All traces that are kept, by number."""
-    packed = np.load(io.BytesIO(lzma.decompress(TRACES.read_bytes())))
+    packed = _kept()
     numbers = sorted(int(name.split("/")[0]) for name in packed if name.endswith("/queue"))
     return tuple(_unpacked(number, packed) for number in numbers)
+
+
+def _kept() -> dict[str, np.ndarray]:
+    """Packed arrays of all networks that are kept."""
+    return dict(np.load(io.BytesIO(lzma.decompress(TRACES.read_bytes()))))
 
 
 def _unpacked(number: int, packed: Mapping[str, np.ndarray]) -> Trace:
@@ -125,7 +130,7 @@ def main() -> None:
     options = parser.parse_args()
     sys.path.insert(0, str(options.reference))
     reference = import_module("kernelref")
-    kept: dict[str, np.ndarray] = {}
+    kept = _kept() if TRACES.exists() else {}
     for number in range(options.numbers[0], options.numbers[1] + 1):
         found = recorded(number, reference)
         print(json.dumps({"number": number, "kept": bool(found)}), flush=True)

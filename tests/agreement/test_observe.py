@@ -51,7 +51,7 @@ def test_the_traces_have_the_rates_and_flows_of_their_networks() -> None:
 
 
 def test_with_the_routers_counters_numbers_are_those_of_the_kernel() -> None:
-    right = fractions("tc", 6)
+    right = fractions("tc", 10)
     assert right["buffer.within"] == right["queue.right"] == right["others.seen"] == 1
     assert right["capacity.within"] >= 0.9
     assert right["base_rtt.covered"] >= 0.85
@@ -60,8 +60,9 @@ def test_with_the_routers_counters_numbers_are_those_of_the_kernel() -> None:
 @pytest.mark.slow
 def test_intervals_contain_the_kernels_numbers() -> None:
     right = fractions("ss", 1)
-    for name in ("capacity", "base_rtt", "buffer", "others"):
-        assert right[f"{name}.covered"] >= 0.8, name
+    least = {"capacity": 0.85, "base_rtt": 0.9, "buffer": 0.75, "others": 0.75}  # few have the last
+    for name, fraction in least.items():
+        assert right[f"{name}.covered"] >= fraction, name
 
 
 def test_the_kernel_runs_again_what_was_recommended() -> None:
