@@ -5,7 +5,8 @@
 REFERENCE is a folder with `kernelref.py` and its User Mode Linux kernel, which ran the scenarios in
 `tests/agreement` too. Each random network is run once, and added to those that are kept; a run that
 takes more than a minute (a few do) is left out. What `ss` and `tc` would have shown of the measured
-flows and of the queue is kept in `tests/agreement/linux_traces.npz.xz`, differences of samples, which pack well.
+flows and of the queue is kept in `tests/agreement/linux_traces.npz.xz`: differences of samples,
+which pack well.
 """
 
 from __future__ import annotations
