@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.congestion.test_contract import red_queue, state
-from vegasfluid.aqm.base import ADMIT, EARLY, FORCED, MARK
+from vegasfluid.aqm.base import ADMIT, EARLY, FORCED, MARK, Average, QueueState
 from vegasfluid.aqm.red import AdaptedAverage, Red
 
 
@@ -31,6 +33,16 @@ def test_one_packet_in_the_queue_is_never_followed_by_a_drop(average: float, wai
 def test_only_ns2s_red_in_bytes_drops_large_packets_more_often(given, by_size: bool) -> None:
     """red.cc: `if (edp_.bytes) p = p * pkt_size / mean_pktsize`; sch_red.c does not ask."""
     assert Red(20, 100, **given).drops_by_size == by_size
+
+
+def test_the_average_closes_in_as_it_does_packet_by_packet() -> None:
+    """red.cc: each packet leaves 1 - q_w of the distance to the queue, a time t (1 - q_w)^(C t).
+
+    For half, the derivative at t = 0 is -C ln 2 times the distance, which is 20 packets.
+    """
+    seen = QueueState(30.0, Average(10.0), 900.0, 1000.0, 1e6)
+    rate = Red(20, 100, weight=0.5).derivative(seen)
+    assert float(rate.avg_queue) == pytest.approx(math.log(2) * 1000.0 * 20.0)
 
 
 def test_the_first_packet_above_the_threshold_is_admitted() -> None:
