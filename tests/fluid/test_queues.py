@@ -1,4 +1,4 @@
-"""Packets in excess of a buffer, by conservation."""
+"""Packets in excess of a buffer, by conservation, and chances of a drop by packet size."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from vegasfluid import Flows, Link, Network, Reno, Vegas
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
+from vegasfluid.aqm.base import Average
 from vegasfluid.fluid import build
-from vegasfluid.fluid.queues import overflow_in_step
+from vegasfluid.fluid.queues import drop_probabilities, overflow_in_step
 from vegasfluid.fluid.state import initial_state
 
 
@@ -36,3 +37,32 @@ def test_what_exceeds_the_buffer_after_a_step_is_lost_and_no_more(both_ways: boo
         assert np.ptp((lost / (arrived - dropped))[here]) < 1e-12
     fits = after._replace(queue=jnp.full(structure.queue_count, 50.0))
     np.testing.assert_array_equal(overflow_in_step(before, fits, parameters, structure), 0.0)
+
+
+@pytest.mark.parametrize("ecn", [False, True])
+def test_a_red_in_bytes_drops_small_packets_in_proportion_to_their_size(ecn: bool) -> None:
+    """red.cc: p_b = 0.05 in the middle of the thresholds, then 2 p_b / (3 - p_b), times the size.
+
+    The queue marks nothing, so it does not matter whether a flow's packets may be marked.
+    """
+    red = Red(20, 80, max_drop=0.1, implementation="ns2", in_bytes=True)
+    flows = {
+        name: Flows(1, Reno(), base_rtt=0.05, direction=name, ecn=ecn)
+        for name in ("forward", "reverse")
+    }
+    field = build(Network(Link(1000.0, 500, red), flows)).vector_field
+    parameters, structure = field.parameters, field.structure
+    state = initial_state(parameters, field.populations, structure)
+    averages = tuple(Average(50.0) for _ in state.aqm_states)
+    queues = jnp.full(structure.queue_count, 50.0)
+    dropped = drop_probabilities(
+        state._replace(aqm_states=averages, queue=queues),
+        jnp.full(len(structure.hops), 400.0),
+        parameters.queues.capacity,
+        queues,
+        1.0,
+        parameters,
+        structure,
+    ).dropped
+    sizes = [40 / 1500 if hop.is_ack else 1.0 for hop in structure.hops]
+    np.testing.assert_allclose(dropped, np.array(sizes) * 2 * 0.05 / (3 - 0.05), rtol=1e-9)
