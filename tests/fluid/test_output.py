@@ -7,7 +7,7 @@ import pytest
 
 from vegasfluid import Cubic, DropTail, Flows, Link, Network, Reno, Vegas
 from vegasfluid.fluid import build
-from vegasfluid.fluid.output import delivered, totals_after_warmup
+from vegasfluid.fluid.output import delivered, queued_packet_size, totals_after_warmup
 
 
 def test_packets_that_came_through() -> None:
@@ -48,3 +48,29 @@ def test_totals_begin_at_the_end_of_the_warmup_also_between_samples(warmup: floa
     }
     for name, expected in per_s.items():
         np.testing.assert_allclose(getattr(totals, name) / totals.seconds, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "expected"),
+    [
+        (1.5, 55 / 150),  # since 1.5 s: half of the second's packets, and all of the last
+        (0.5, 50 / 100),  # since the sample before
+    ],
+)
+def test_packets_that_wait_have_the_mean_size_of_those_that_came_while_they_waited(
+    waiting: float, expected: float
+) -> None:
+    """A hundred packets came in each second, of sizes 1, 0.1 and 0.5; `waiting` is in seconds."""
+    flows = {
+        name: Flows(1, Reno(), base_rtt=0.06, direction=name) for name in ("forward", "reverse")
+    }
+    field = build(Network(Link(1000.0, 60), flows)).vector_field
+    links = field.structure.link_count
+    work, admitted = (
+        np.tile(np.array(counter)[:, np.newaxis], links)
+        for counter in ([0.0, 100.0, 110.0, 160.0], [0.0, 100.0, 200.0, 300.0])
+    )
+    backlog = np.full((4, links), 1000.0 * waiting)
+    counters = {"work": work, "admitted": admitted}
+    sizes = queued_packet_size(np.arange(4.0), backlog, counters, field)
+    np.testing.assert_allclose(sizes[-1], expected, rtol=1e-12)

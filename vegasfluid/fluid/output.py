@@ -196,7 +196,7 @@ def round_trip_times(times: np.ndarray, state: State, field: VectorField) -> np.
         field: the equations, which give base RTTs, delay events and capacities.
     """
     parameters = field.parameters
-    base_rtt = np.asarray(parameters.groups.base_rtt) + np.zeros((times.size, 1))
+    base_rtt = np.asarray(parameters.groups.base_rtt)
     events = parameters.delay_events
     if events is not None:
         base_rtt = base_rtt + (times[:, np.newaxis] >= events.time) @ events.base_rtt
