@@ -107,3 +107,11 @@ def test_vegas_flows_with_other_base_rtts_may_have_other_windows():
 def test_a_class_without_losses_next_to_one_with_losses_is_a_warning():
     (line,) = validity_warnings(recording(DropTail(), dropped=(0.0, 10.0)), WARMUP)
     assert "0.00% of those of vegas" in line
+
+
+def test_losses_are_compared_up_to_the_end_of_the_run():
+    """In the last sample a flow of Reno loses five more of the 500 packets since the warm-up."""
+    run = recording(DropTail())
+    run.flows["dropped"][-1, 10:] += 5.0
+    (line,) = validity_warnings(run, WARMUP)
+    assert "drops 2.00% of the packets of reno and 1.00% of those of vegas" in line
