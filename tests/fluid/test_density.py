@@ -52,6 +52,19 @@ NETWORK = Network(
 )
 
 
+def test_windows_of_epochs_are_the_cubic_s_up_to_the_largest_that_has_a_cell() -> None:
+    """RFC 9438, section 4.2: W_max + C (t - K)^3, and W_max (1 - beta) = C K^3."""
+    law = Cubic(beta=0.7, friendly=False)
+    mesh = make_epoch_mesh(law, 100.0, 1.0).for_law(law)
+    lost, ages = mesh.loss_windows.centres[:, np.newaxis], mesh.ages.centres
+    after_loss = lost + 0.4 * (ages - np.cbrt(0.3 * lost / 0.4)) ** 3
+    assert after_loss.min() < 50.0
+    assert after_loss.max() > 150.0
+    states = mesh.states(law, None, np.array([0.1]))
+    found = np.asarray(states.cwnd).reshape(mesh.shape)[0]
+    np.testing.assert_allclose(found, np.minimum(after_loss, lost[-1]), rtol=1e-9)
+
+
 def test_cells_cover_the_windows_without_gaps() -> None:
     widths = MESH.widths
     assert MESH.centres[0] == 1.0
