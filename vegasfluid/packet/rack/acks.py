@@ -21,7 +21,6 @@ from vegasfluid.packet.rack.scoreboard import (
 )
 from vegasfluid.packet.rack.timers import estimate_rtt, restart_timer, wait_for_reordering
 from vegasfluid.packet.rack.windows import (
-    any_resent,
     end_reduction,
     enter_recovery,
     reduce_window,
@@ -289,8 +288,6 @@ def undo_partly(sim: Any, f: int, now: int, first: int) -> bool:
     note_reordering(flow, first, flow.fack)
     if flow.resent_out > 0:
         return True
-    if not any_resent(sim, f):
-        flow.first_resent_at = NOT_SET
     undo_reduction(sim, f, True)
     try_to_open(sim, f, False)
     return False
