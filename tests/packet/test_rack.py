@@ -30,6 +30,7 @@ from vegasfluid.packet.rack.records import (
     RTO_TIMER,
 )
 from vegasfluid.packet.rack.scoreboard import in_flight
+from vegasfluid.packet.sender import expire_rto, send_window
 
 MS = 10**9
 RTT = 100 * MS
@@ -37,10 +38,18 @@ LAW = Reno(recovery="rack", byte_counting=True)
 
 
 class Sender:
-    """A sender with a window of packets, sent one millisecond apart, and an RTT of 100 ms."""
+    """A sender with a window of packets, sent one millisecond apart, and an RTT of 100 ms.
 
-    def __init__(self, window: int, law: Any = LAW, ssthresh: float = 2.0) -> None:
-        flows = {"flow": Flows(1, law, base_rtt=0.1, initial_window=10, send_overhead=0.0)}
+    Other flows that share its link have each one of the laws `others`, and have sent nothing.
+    """
+
+    def __init__(
+        self, window: int, law: Any = LAW, ssthresh: float = 2.0, others: tuple[Any, ...] = ()
+    ) -> None:
+        flows = {
+            f"flow {number}": Flows(1, its, base_rtt=0.1, initial_window=10, send_overhead=0.0)
+            for number, its in enumerate((law, *others))
+        }
         initial = initial_state(Network(Link(1000.0, 1000), flows), 1)
         shape = simulate.shapes(initial, 256, 256, 1, 0)
         self.sim = simulate.allocate(initial, shape, np.array([10**15]))
@@ -55,13 +64,13 @@ class Sender:
             self.call(sending.send_new, number * MS, limit=number + 1)
         self.flow.cwnd = float(window)
 
-    def call(self, function: Any, *arguments: Any, limit: int | None = None) -> Any:
-        """Call an engine's function, with the packet rules of the network, for this flow."""
+    def call(self, function: Any, *arguments: Any, limit: int | None = None, f: int = 0) -> Any:
+        """Call an engine's function, with the packet rules of the network, for this flow or `f`."""
         assert isinstance(function, FunctionType)
         if limit is not None:
             self.flow.cwnd = float(limit)
         bound = specialise(function, self.names, lambda copy: copy, self.made)
-        return bound(self.sim, 0, *arguments)
+        return bound(self.sim, f, *arguments)
 
     def ack(self, now: int, number: int, low: int = 0, high: int = 0) -> None:
         """An ACK of packets below `number`, with the SACK block from `low` to below `high`."""
@@ -199,7 +208,9 @@ def test_a_timeout_marks_old_packets_and_sends_the_oldest_again() -> None:
     assert [n for n in range(10, 18) if sender.slot(n).lost] == [10, 11, 12, 13, 14]
     assert sender.resent == [10]
     assert (sender.flow.ssthresh, sender.flow.cwnd) == (4.0, 4.0)
+    # RFC 6298, sections 5.5 and 5.6: the next one comes after twice the time
     assert sender.flow.backoff == 2
+    assert (sender.flow.timer, sender.flow.deadline) == (RTO_TIMER, RTT + 4 * MS + 2 * 3 * RTT)
 
 
 def test_a_spurious_timeout_is_undone_when_originals_arrive() -> None:
@@ -246,6 +257,21 @@ def test_vegas_of_linux_is_off_in_disorder_and_forgets_its_base_rtt_after_a_time
     assert sender.flow.base_rtt > 1e20
     assert sender.flow.vegas_on == 1
     assert sender.flow.undo_marker != NOT_SET
+
+
+def test_a_flow_without_rack_follows_its_own_recovery_next_to_one_that_has_it() -> None:
+    """RFC 5681, section 3.2: each of three duplicate ACKs adds a packet to a window of five.
+
+    RFC 5681, section 3.1: after a timeout the window is one packet, the oldest.
+    """
+    sender = Sender(4, others=(Reno(recovery="newreno"),))
+    other = sender.sim.flows[1]
+    other.cwnd, other.inflation = 5.0, 3
+    sender.call(send_window, 0, f=1)
+    assert (other.next_seq - other.una, other.sent) == (8, 8)
+    sender.call(expire_rto, 10 * RTT, f=1)
+    assert (other.timeouts, other.cwnd) == (1, 1.0)
+    assert (other.next_seq - other.una, other.sent) == (1, 9)
 
 
 def test_handlers_that_rack_would_not_call_are_refused():
