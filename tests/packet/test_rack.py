@@ -7,17 +7,14 @@ Times are those of RFC 8985, RFC 6937, RFC 6298 and of Linux 6.1; runs against t
 from __future__ import annotations
 
 from dataclasses import replace
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.packet.single_calls import Engine
 from vegasfluid import Flows, Link, Network, Reno, Vegas
 from vegasfluid.errors import Unsupported
-from vegasfluid.packet import simulate
-from vegasfluid.packet.initial_state import initial_state
-from vegasfluid.packet.jit.specialise import open_names, specialise
 from vegasfluid.packet.rack import sending, timers, windows
 from vegasfluid.packet.rack.records import (
     DISORDER,
@@ -37,7 +34,7 @@ RTT = 100 * MS
 LAW = Reno(recovery="rack", byte_counting=True)
 
 
-class Sender:
+class Sender(Engine):
     """A sender with a window of packets, sent one millisecond apart, and an RTT of 100 ms.
 
     Other flows that share its link have each one of the laws `others`, and have sent nothing.
@@ -50,27 +47,16 @@ class Sender:
             f"flow {number}": Flows(1, its, base_rtt=0.1, initial_window=10, send_overhead=0.0)
             for number, its in enumerate((law, *others))
         }
-        initial = initial_state(Network(Link(1000.0, 1000), flows), 1)
-        shape = simulate.shapes(initial, 256, 256, 1, 0)
-        self.sim = simulate.allocate(initial, shape, np.array([10**15]))
-        self.names, self.made = open_names(initial.rules), {}
-        self.flow = self.sim.flows[0]
+        super().__init__(Network(Link(1000.0, 1000), flows))
         # far enough from the handshake, whose ACK is another function
         self.flow.una = self.flow.next_seq = self.flow.lost_below = self.flow.fack = 10
         self.flow.max_seq = self.flow.high_rxt = 10
         self.flow.srtt, self.flow.least_rtt, self.flow.rto = RTT, RTT, 3 * RTT
         self.flow.cwnd, self.flow.ssthresh = float(window), ssthresh
         for number in range(window):
-            self.call(sending.send_new, number * MS, limit=number + 1)
+            self.flow.cwnd = number + 1.0
+            self.call(sending.send_new, number * MS)
         self.flow.cwnd = float(window)
-
-    def call(self, function: Any, *arguments: Any, limit: int | None = None, f: int = 0) -> Any:
-        """Call an engine's function, with the packet rules of the network, for this flow or `f`."""
-        assert isinstance(function, FunctionType)
-        if limit is not None:
-            self.flow.cwnd = float(limit)
-        bound = specialise(function, self.names, lambda copy: copy, self.made)
-        return bound(self.sim, f, *arguments)
 
     def ack(self, now: int, number: int, low: int = 0, high: int = 0) -> None:
         """An ACK of packets below `number`, with the SACK block from `low` to below `high`."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
+from tests.packet.single_calls import Engine
 from vegasfluid import Flows, Link, Network, Reno
-from vegasfluid.packet import simulate
-from vegasfluid.packet.initial_state import initial_state
-from vegasfluid.packet.jit.specialise import open_names, specialise
 from vegasfluid.packet.receiver import send_delayed_ack
 
 MS = 10**9
@@ -25,15 +22,12 @@ def after_delayed_ack(directions: tuple[str, ...], timer: int) -> Any:
         way: Flows(1, Reno(recovery="newreno"), base_rtt=0.1, direction=way, delayed_ack=0.04)
         for way in directions
     }
-    begin = initial_state(Network(Link(1000.0, 100), flows), 1)
-    shape = simulate.shapes(begin, 256, 256, 1, 0)
-    sim = simulate.allocate(begin, shape, np.array([10**15]))
-    flow = sim.flows[0]
+    engine = Engine(Network(Link(1000.0, 100), flows))
+    flow = engine.flow
     flow.next_seq = flow.max_seq = flow.expected = flow.delivered = 2
     flow.delack_deadline = 50 * MS
     flow.deadline = (50 + timer) * MS
-    bound = specialise(send_delayed_ack, open_names(begin.rules), lambda copy: copy, {})
-    bound(sim, 0, 50 * MS)
+    engine.call(send_delayed_ack, 50 * MS)
     return flow
 
 
