@@ -97,6 +97,16 @@ def test_the_longest_round_trip_counts_delays_and_full_queues() -> None:
     assert propagation + queues <= longest <= propagation + 2 * queues + 1
 
 
+@pytest.mark.parametrize("delays", [(100.0, 0.5), (0.5, 100.0)])
+def test_the_longest_round_trip_is_that_of_the_longest_delays(delays: tuple[float, ...]) -> None:
+    """All else, 12 packets of 1 ms on the way there and back, takes less than a second."""
+    events = tuple(Event(1.0 + n, "bottleneck", delay) for n, delay in enumerate(delays))
+    flows = {"a": Flows(1, Reno(), access_delay=1.0)}
+    network = Network(Link(1000.0, 10, delay=0.5), flows, events=events)
+    ((_, longest),) = longest_round_trips(network.resolved())
+    assert 4 * 1.0 + 2 * 100.0 <= longest <= 4 * 1.0 + 2 * 100.0 + 1.0
+
+
 @pytest.mark.parametrize(
     "network",
     [
