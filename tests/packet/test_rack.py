@@ -26,7 +26,7 @@ from vegasfluid.packet.rack.records import (
     REORDERING_TIMER,
     RTO_TIMER,
 )
-from vegasfluid.packet.rack.scoreboard import in_flight
+from vegasfluid.packet.rack.scoreboard import advance_rack, in_flight
 from vegasfluid.packet.sender import expire_rto, send_window
 
 MS = 10**9
@@ -120,6 +120,22 @@ def test_a_lost_retransmission_is_sent_again_without_a_timeout() -> None:
     assert sender.slot(10).transmissions == 3
     assert sender.slot(10).sent_at == arrives
     assert sender.flow.timeouts == 0
+
+
+@pytest.mark.parametrize(
+    ("transmissions", "rtt", "taken"),
+    [(1, RTT // 2, True), (1, 2 * RTT, True), (2, RTT // 2, False), (2, 2 * RTT, True)],
+)
+def test_of_what_was_sent_twice_the_delivery_counts_after_the_smallest_rtt(
+    transmissions: int, rtt: int, taken: bool
+) -> None:
+    """RFC 8985, section 6.2, step 2: before that, it may be the original that arrived."""
+    sender = Sender(4)
+    slot = sender.slot(12)
+    slot.transmissions, slot.sent_at = transmissions, RTT
+    advance_rack(sender.flow, slot, 12, RTT + rtt)
+    found = (sender.flow.rack_advanced, sender.flow.rack_rtt, sender.flow.rack_sent_at)
+    assert found == ((1, rtt, RTT) if taken else (0, 0, NOT_SET))
 
 
 @pytest.mark.parametrize("cut", [0.5, 0.7])
