@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -15,13 +16,13 @@ from scipy.optimize import brentq
 import vegasfluid as vf
 from benchmarks.queue_tuning import BUSY, CASES, TIMES, excess, network, reno
 from vegasfluid.fluid.model import build
-from vegasfluid.tuning import JainIndex, LargestGoodput, ShareRatio, SmallestDelay
+from vegasfluid.tuning import Constraints, JainIndex, LargestGoodput, ShareRatio, SmallestDelay
 from vegasfluid.tuning.influence import Comparison, NetworkEvaluator
 from vegasfluid.tuning.measurement import Measurement, measure
 from vegasfluid.tuning.named_parameters import named_parameters
 from vegasfluid.tuning.number_result import EvaluatedNetwork
 from vegasfluid.tuning.settings import resolve_settings
-from vegasfluid.tuning.tuned_numbers import Search
+from vegasfluid.tuning.tuned_numbers import Search, make_program
 
 
 @pytest.mark.slow
@@ -223,3 +224,23 @@ def test_competitors_that_starve_in_the_fluid_model_are_reported() -> None:
         "A flow of reno gets all of the goodput in the fluid model, but "
         "3 times the goodput of other flows in the packet simulator."
     )
+
+
+def test_the_history_of_the_fluid_model_is_for_the_largest_buffer_and_all_else_as_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vegas = vf.Flows(1, vf.Vegas(), base_rtt=0.02)
+    given = network(vf.Red(20, 60), 200, vegas=vegas, reno=reno())
+    names = ["vegas", "bottleneck.buffer_packets=70:300", "bottleneck.min_thresh_packets=10:50"]
+    built = []
+
+    def made(network: vf.Network, *rest: Any) -> SimpleNamespace:
+        built.append(network)
+        return SimpleNamespace(count=np.ones(2), classes=(slice(0, 1), slice(1, 2)))
+
+    monkeypatch.setattr("vegasfluid.tuning.tuned_numbers.DifferentiableFluid", made)
+    settings = resolve_settings({"until": 10.0, "warmup": 5.0, "runs": 2})
+    evaluator = NetworkEvaluator(given, Comparison("vegas", ()), settings)
+    make_program(evaluator, named_parameters(given, names), JainIndex(), Constraints())
+    [largest] = built
+    assert largest == replace(given, links={"bottleneck": replace(given.link, buffer=300)})
