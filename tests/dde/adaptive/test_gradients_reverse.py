@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import diffrax
@@ -132,6 +133,34 @@ def test_through_a_lag_by_the_state():
     found = gradient(t, rate=0.5, lag=1.0, bend=0.5, height=1.0)
     assert found.height == pytest.approx(math.sin(t), abs=1e-7)
     np.testing.assert_allclose([found.rate, found.lag, found.bend], 0.0, rtol=0, atol=1e-7)
+
+
+class Taped(NamedTuple):
+    """What was recorded where a step began."""
+
+    step: Any
+    modes: Any
+    interval: Any
+
+
+def test_a_step_ends_with_what_the_next_begins_with_and_the_last_with_the_end(monkeypatch):
+    """Of four rows, which begin with modes 0, 10, 20 and 30 and with intervals 0, 100, 200, 300."""
+    row, last = jnp.arange(1, 4, dtype=jnp.int32), jnp.full(3, 3, jnp.int32)
+    tape = SimpleNamespace(read=lambda row, like: Taped(jnp.ones(3), 10 * row, 100 * row))
+    breaks = SimpleNamespace(interval=lambda clock: -200 * jnp.ones_like(last))
+    node = SimpleNamespace(
+        clock=None,
+        modes=-20 * jnp.ones_like(last),
+        start_values=SimpleNamespace(active_breaks=breaks),
+    )
+    ring = SimpleNamespace(pieces=jnp.zeros((3, 4, 4)))
+    end: Any = SimpleNamespace(ring=ring, tape=tape, row=last, node=node)
+    problem: Any = SimpleNamespace(y0=np.zeros((1, 3)))
+    monkeypatch.setattr(adjoint, "blank_entry", lambda *given: None)
+    found = adjoint._row(problem, end, row)
+    assert found.entry.modes.tolist() == [10, 20, 30]
+    assert found.modes.tolist() == [20, 30, -20]
+    assert found.interval.tolist() == [200, 300, -200]
 
 
 def filling(t, y, history, rate):
