@@ -39,13 +39,12 @@ def test_what_exceeds_the_buffer_after_a_step_is_lost_and_no_more(both_ways: boo
     np.testing.assert_array_equal(overflow_in_step(before, fits, parameters, structure), 0.0)
 
 
-@pytest.mark.parametrize("ecn", [False, True])
-def test_a_red_in_bytes_drops_small_packets_in_proportion_to_their_size(ecn: bool) -> None:
-    """red.cc: p_b = 0.05 in the middle of the thresholds, then 2 p_b / (3 - p_b), times the size.
+def dropped_by(red: Red, ecn: bool) -> tuple[np.ndarray, np.ndarray]:
+    """What a RED drops of data and ACKs at each hop, with an average queue between its thresholds.
 
-    The queue marks nothing, so it does not matter whether a flow's packets may be marked.
+    Also the sizes of the packets there, relative to data. Flows in both directions may be marked
+    if `ecn`.
     """
-    red = Red(20, 80, max_drop=0.1, implementation="ns2", in_bytes=True)
     flows = {
         name: Flows(1, Reno(), base_rtt=0.05, direction=name, ecn=ecn)
         for name in ("forward", "reverse")
@@ -64,5 +63,24 @@ def test_a_red_in_bytes_drops_small_packets_in_proportion_to_their_size(ecn: boo
         parameters,
         structure,
     ).dropped
-    sizes = [40 / 1500 if hop.is_ack else 1.0 for hop in structure.hops]
-    np.testing.assert_allclose(dropped, np.array(sizes) * 2 * 0.05 / (3 - 0.05), rtol=1e-9)
+    sizes = np.array([40 / 1500 if hop.is_ack else 1.0 for hop in structure.hops])
+    return np.asarray(dropped), sizes
+
+
+@pytest.mark.parametrize("ecn", [False, True])
+def test_a_red_in_bytes_drops_small_packets_in_proportion_to_their_size(ecn: bool) -> None:
+    """red.cc: p_b = 0.05 in the middle of the thresholds, then 2 p_b / (3 - p_b), times the size.
+
+    The queue marks nothing, so it does not matter whether a flow's packets may be marked.
+    """
+    red = Red(20, 80, max_drop=0.1, implementation="ns2", in_bytes=True)
+    dropped, sizes = dropped_by(red, ecn)
+    np.testing.assert_allclose(dropped, sizes * 2 * 0.05 / (3 - 0.05), rtol=1e-9)
+
+
+def test_acks_are_dropped_where_data_are_marked() -> None:
+    """RFC 3168, section 6.1.4: pure ACKs are sent as not ECN-capable."""
+    red = Red(20, 80, max_drop=0.1, implementation="ns2", ecn=True)
+    dropped, sizes = dropped_by(red, True)
+    expected = np.where(sizes < 1, 2 * 0.05 / (3 - 0.05), 0.0)
+    np.testing.assert_allclose(dropped, expected, rtol=1e-9, atol=1e-12)

@@ -276,11 +276,12 @@ def drop_probabilities(
     early = jnp.stack([aqm.drop_prob(queue) for aqm, queue in pairs])
     forced = jnp.stack([aqm.forced_prob(queue) for aqm, queue in pairs])
     at = structure.hop_queues
-    ecn_capable = parameters.groups.ecn_capable[structure.hop_groups]
+    is_data = np.array([not hop.is_ack for hop in structure.hops], float)
+    ecn_capable = is_data * parameters.groups.ecn_capable[structure.hop_groups]  # not ACKs
     size_factor = byte_mode_factor(parameters, structure)
     full = full_buffer_drops(overflow, arriving, loss_bias, parameters, structure)
     lost = 1 - (1 - early[at] * size_factor) * (1 - full)
-    lost_with_ecn = 1 - (1 - forced[at] * size_factor) * (1 - full)
+    lost_with_ecn = 1 - (1 - forced[at]) * (1 - full)  # data, of size 1
     dropped = ecn_capable * lost_with_ecn + (1 - ecn_capable) * lost
     signalled = [parameters.aqm[q].loss_signal_prob(lost[hop]) for hop, q in enumerate(at)]
     return Drops(dropped, jnp.stack(signalled), queues)
