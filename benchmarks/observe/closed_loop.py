@@ -13,10 +13,8 @@ since a kernel has one alpha; and runs that take more than a minute (the kernel 
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from importlib import import_module
 from pathlib import Path
 from subprocess import SubprocessError
 from tempfile import TemporaryDirectory
@@ -27,7 +25,7 @@ import numpy as np
 from benchmarks.linux_recommend import command
 from benchmarks.ns2_rows import ROOT
 from benchmarks.observe.forms import ss_text, tc_text
-from benchmarks.observe.traces import Trace, traces
+from benchmarks.observe.traces import Trace, asked_for, traces
 
 __all__ = ["OBSERVED", "is_fair", "rows"]
 
@@ -105,17 +103,11 @@ def row_of(trace: Trace, reference: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Run the networks with the numbers that are asked for, and append their rows."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("reference", type=Path)
-    parser.add_argument("--numbers", type=int, nargs=2, default=(1, 60))
-    options = parser.parse_args()
-    sys.path.insert(0, str(options.reference))
-    reference = import_module("kernelref")
+    reference, numbers = asked_for(__doc__)
     known = {row["number"] for row in rows()}
     for trace in traces():
-        first, last = options.numbers
         rivals = {flow["algo"] for flow in trace.scenario["flows"]} - {"vegas"}
-        if trace.number in known or not first <= trace.number <= last or not rivals:
+        if trace.number in known or trace.number not in numbers or not rivals:
             continue
         try:
             row = row_of(trace, reference)

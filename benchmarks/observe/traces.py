@@ -30,7 +30,7 @@ import numpy as np
 from benchmarks.ns2_rows import ROOT
 from benchmarks.observe.networks import drawn
 
-__all__ = ["TRACES", "Trace", "traces"]
+__all__ = ["TRACES", "Trace", "asked_for", "traces"]
 
 TRACES: Path = ROOT / "tests" / "agreement" / "linux_traces.npz.xz"
 FLOW = ("t", "cwnd", "ssthresh", "rtt_us", "minrtt_us", "unacked", "total_retrans")
@@ -123,16 +123,22 @@ def recorded(number: int, reference: Any) -> dict[str, np.ndarray]:
     return {**found, f"{number}/goodput": np.array(goodput)}
 
 
-def main() -> None:
-    """Run the networks with the numbers that are asked for, and keep their traces."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def asked_for(description: str | None) -> tuple[Any, range]:
+    """Module of the reference kernel, and numbers of networks, from the command line."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("reference", type=Path)
     parser.add_argument("--numbers", type=int, nargs=2, default=(1, 60))
     options = parser.parse_args()
     sys.path.insert(0, str(options.reference))
-    reference = import_module("kernelref")
+    first, last = options.numbers
+    return import_module("kernelref"), range(first, last + 1)
+
+
+def main() -> None:
+    """Run the networks with the numbers that are asked for, and keep their traces."""
+    reference, numbers = asked_for(__doc__)
     kept = _kept() if TRACES.exists() else {}
-    for number in range(options.numbers[0], options.numbers[1] + 1):
+    for number in numbers:
         found = recorded(number, reference)
         print(json.dumps({"number": number, "kept": bool(found)}), flush=True)
         kept |= found
