@@ -276,7 +276,7 @@ def drop_probabilities(
     early = jnp.stack([aqm.drop_prob(queue) for aqm, queue in pairs])
     forced = jnp.stack([aqm.forced_prob(queue) for aqm, queue in pairs])
     at = structure.hop_queues
-    is_data = np.array([not hop.is_ack for hop in structure.hops], float)
+    is_data = jnp.array([not hop.is_ack for hop in structure.hops], float)
     ecn_capable = is_data * parameters.groups.ecn_capable[structure.hop_groups]  # not ACKs
     size_factor = byte_mode_factor(parameters, structure)
     full = full_buffer_drops(overflow, arriving, loss_bias, parameters, structure)
