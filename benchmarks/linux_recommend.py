@@ -95,9 +95,9 @@ def drawn(number: int) -> str:
     )
 
 
-def is_fair(ratio: float) -> bool:
-    """Whether a ratio of goodputs counts as fair."""
-    return FAIR[0] <= ratio <= FAIR[1]
+def is_fair(ratio: float, fair: tuple[float, float] = FAIR) -> bool:
+    """Whether a ratio of goodputs counts as fair: whether it is in the range `fair`."""
+    return fair[0] <= ratio <= fair[1]
 
 
 def command(*arguments: str) -> dict[str, Any]:

@@ -8,15 +8,14 @@ three forms: a loop of `ss -tin` ten times a second at the measured senders (`ss
 `tc -s -j qdisc` once a second on the router (`tc.*`), and reports of iperf3 (`iperf3.*`).
 
 `.within` are fractions of the known numbers near the true ones: capacity 2 %, mean base RTT of a
-class 1 ms or 2 %,
-buffer of a drop-tail queue 15 %, flows that were not measured 1 or 20 %; `.covered` fractions whose
-90 % interval contains the true number; `.known` fractions of the networks where the number is
-known. `later.*` are the same figures of 37 networks that were run after all numbers of `observe`
-had been chosen. `queue.right` is the fraction of the classified queues that are drop-tail or drop
-early, as estimated. `loop.*` are recommendations from `ss` and `tc`, run in the kernel
-(`benchmarks.observe.closed_loop`): `.fair` is the fraction with a ratio of 0.85 to 1.15 there, of
-those (`.promised`) of which `recommend` reports that its goal, equal goodputs, is reached, and
-`.all_fair` that of all. Without `--full`, every third network.
+class 1 ms or 2 %, buffer of a drop-tail queue 15 %, flows that were not measured 1 or 20 %;
+`.covered` fractions whose 90 % interval contains the true number; `.known` fractions of the
+networks where the number is known. `later.*` are the same figures of 37 networks that were run
+after all numbers of `observe` had been chosen. `queue.right` is the fraction of the classified
+queues that are drop-tail or drop early, as estimated. `loop.*` are recommendations from `ss` and
+`tc`, run in the kernel (`benchmarks.observe.closed_loop`): `.fair` is the fraction with a ratio of
+0.85 to 1.15 there, of those (`.promised`) of which `recommend` reports that its goal, equal
+goodputs, is reached, and `.all_fair` that of all. Without `--full`, every third network.
 """
 
 from __future__ import annotations
@@ -29,22 +28,21 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.harness import Figures, run
-from benchmarks.observe.closed_loop import is_fair, rows
-from benchmarks.observe.forms import iperf3_text, ss_text, tc_text
+from benchmarks.linux_recommend import is_fair
+from benchmarks.observe.closed_loop import FAIR, rows
+from benchmarks.observe.forms import FORMS, written
+from benchmarks.observe.networks import PACKET_BITS
 from benchmarks.observe.traces import Trace, traces
 from vegasfluid import observe
 from vegasfluid.errors import InvalidInput
 from vegasfluid.observe import NetworkEstimate
 
-__all__ = ["FORMS", "compared", "found_in", "measure"]
+__all__ = ["compared", "found_in", "measure"]
 
-FORMS = {"ss": (ss_text,), "tc": (ss_text, tc_text), "iperf3": (iperf3_text,)}
-"""The files of each form of a measurement."""
 CAPACITY, BUFFER, COUNT = 0.02, 0.15, 0.2
 """Relative errors that count as right."""
 DELAY, ONE = 1e-3, 1.0
 """Absolute errors that count as right, too: of a base RTT, s, and of a number of flows."""
-PACKET_BITS = 12_000
 CHOSEN_ON = 60
 """Number of the last network on which numbers of `observe` were chosen."""
 EVERY = 3
@@ -61,11 +59,7 @@ def found_in(trace: Trace, form: str) -> NetworkEstimate:
         InvalidInput: if it finds nothing, as no flow has enough samples.
     """
     with TemporaryDirectory() as folder:
-        files = []
-        for number, text in enumerate(FORMS[form]):
-            files.append(Path(folder, f"{number}.txt"))
-            files[-1].write_text(text(trace), encoding="utf-8")
-        return observe.estimate(observe.read_files(files))
+        return observe.estimate(observe.read_files(written(trace, form, Path(folder))))
 
 
 def compared(trace: Trace, found: NetworkEstimate, form: str) -> Iterator[Outcome]:
@@ -166,9 +160,9 @@ def measure(full: bool) -> Figures:
     promised = [row for row in loop if row["reached"]]
     figures.add("loop.networks", len(loop))
     figures.add("loop.promised", len(promised))
-    every = [is_fair(row["kernel"]) for row in loop]
+    every = [is_fair(row["kernel"], FAIR) for row in loop]
     figures.add("loop.all_fair", float(np.mean(every)) if every else float("nan"))
-    fair = [is_fair(row["kernel"]) for row in promised]
+    fair = [is_fair(row["kernel"], FAIR) for row in promised]
     figures.add("loop.fair", float(np.mean(fair)) if fair else float("nan"), at_least=0.85)
     return figures
 

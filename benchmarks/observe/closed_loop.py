@@ -7,8 +7,8 @@ For each random network whose traces are kept, `vegasfluid observe` writes a mod
 folder REFERENCE) runs the network with the recommended alpha and beta: its Vegas flows, measured
 or not, have them, or one that is added if it has none. A row has the ratio of the mean goodputs of
 Vegas flows and others, in `tests/agreement/linux_observed.jsonl`. Left out are networks of Vegas
-alone, those for which `observe` writes no model, and those with several measured classes of Vegas,
-since a kernel has one alpha; and runs that take more than a minute (the kernel hangs in a few).
+alone, those for which `observe` writes no model, and runs that take more than a minute (the kernel
+hangs in a few).
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ import numpy as np
 
 from benchmarks.linux_recommend import command
 from benchmarks.ns2_rows import ROOT
-from benchmarks.observe.forms import ss_text, tc_text
+from benchmarks.ns2_scenarios import reference_runs
+from benchmarks.observe.forms import written
 from benchmarks.observe.traces import Trace, asked_for, traces
 
-__all__ = ["OBSERVED", "is_fair", "rows"]
+__all__ = ["FAIR", "OBSERVED", "rows", "tuned_scenario"]
 
 OBSERVED: Path = ROOT / "tests" / "agreement" / "linux_observed.jsonl"
 FAIR = (0.85, 1.15)
@@ -40,23 +41,15 @@ DURATION = 120.0
 
 def rows() -> list[dict[str, Any]]:
     """The rows that are kept; none if the file is not there."""
-    if not OBSERVED.exists():
-        return []
-    return [json.loads(line) for line in OBSERVED.read_text(encoding="utf-8").splitlines()]
-
-
-def is_fair(ratio: float) -> bool:
-    """Whether a ratio of goodputs counts as fair."""
-    return FAIR[0] <= ratio <= FAIR[1]
+    return list(reference_runs(OBSERVED)) if OBSERVED.exists() else []
 
 
 def recommended(trace: Trace) -> dict[str, Any]:
     """What `recommend` prints for the model that `observe` writes."""
     with TemporaryDirectory() as folder:
-        ss, tc, model = (Path(folder, name) for name in ("ss.txt", "tc.txt", "measured.toml"))
-        ss.write_text(ss_text(trace), encoding="utf-8")
-        tc.write_text(tc_text(trace), encoding="utf-8")
-        command("observe", str(ss), str(tc), "--out", str(model))
+        model = Path(folder, "measured.toml")
+        files = written(trace, "tc", Path(folder))
+        command("observe", *map(str, files), "--out", str(model))
         text = model.read_text(encoding="utf-8")
         return {**command("recommend", str(model)), "model": text}
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.observe.traces import LARGEST, Trace
 
-__all__ = ["iperf3_text", "ss_text", "tc_text"]
+__all__ = ["FORMS", "iperf3_text", "ss_text", "tc_text", "written"]
 
 BEGIN = 1_700_000_000.0
 """Clock time of the kernel's start, s."""
@@ -135,3 +136,16 @@ def stream(number: int, samples: dict[str, np.ndarray], start: float, end: float
 
 COUNTED = ("bytes_acked", "total_retrans")
 """Counters whose growth iperf3 gives for each interval."""
+
+
+FORMS = {"ss": (ss_text,), "tc": (ss_text, tc_text), "iperf3": (iperf3_text,)}
+"""The files of each form of a measurement."""
+
+
+def written(trace: Trace, form: str, folder: Path) -> list[Path]:
+    """Files of a trace in one of `FORMS`, written into a folder."""
+    files = []
+    for number, text in enumerate(FORMS[form]):
+        files.append(folder / f"{number}.txt")
+        files[-1].write_text(text(trace), encoding="utf-8")
+    return files

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["drawn"]
+__all__ = ["PACKET_BITS", "drawn"]
 
 RATES, DELAYS, FLOWS = (1.0, 100.0), (5.0, 100.0), (1, 12)
 """Ranges of the rate (Mbit/s, logarithmic), the base RTT (ms, logarithmic) and of all flows."""
@@ -20,6 +20,7 @@ SPREAD = 1.2
 DURATION, SAMPLE = 60.0, 0.1
 """Length of a measurement and time between samples, s."""
 PACKET_BITS = 12_000
+"""Bits of a full packet."""
 LATEST = 2.0
 """Latest start of a flow, s."""
 

@@ -103,8 +103,7 @@ def _packed(folder: Path, name: str, columns: tuple[str, ...], every: float) -> 
             if float(row["t"]) >= last + every - 1e-3:
                 last = float(row["t"])
                 kept.append([round(last * MICROSECONDS), *(int(row[key]) for key in columns[1:])])
-    samples = np.minimum(np.array(kept, dtype=np.int64).T, np.int64(1) << 40)
-    return np.diff(samples, axis=1, prepend=0)
+    return np.diff(np.array(kept, dtype=np.int64).T, axis=1, prepend=0)
 
 
 def recorded(number: int, reference: Any) -> dict[str, np.ndarray]:

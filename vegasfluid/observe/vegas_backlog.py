@@ -65,10 +65,10 @@ def vegas_parameters(grid: TimeGrid, flows: Sequence[int]) -> DeadBandEstimate:
         never = unknown(f"losses ({lost:.1%} of the packets) rather than Vegas set its windows")
         return DeadBandEstimate(never, never)
     typical = np.nanmedian(grid.window[flows], axis=1)
-    if not (typical >= SMALL).any():
+    chosen = typical >= SMALL
+    if not chosen.any():
         why = f"windows of {typical.max():.0f} packets, in which Linux's Vegas grows as Reno does"
         return DeadBandEstimate(unknown(why), unknown(why))
-    chosen = typical >= SMALL
     flows = [flow for flow, large in zip(flows, chosen, strict=True) if large]
     backlog = backlog[chosen]
     lossless = np.diff(grid.repeated[flows], axis=1, prepend=grid.repeated[flows, :1]) < 0.5
