@@ -43,8 +43,6 @@ def dist(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.slow
-@pytest.mark.unoptimised
 def test_the_wheel_holds_the_package_its_models_and_notebooks_and_nothing_else(dist):
     with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel:
         names = wheel.namelist()
@@ -56,8 +54,9 @@ def test_the_wheel_holds_the_package_its_models_and_notebooks_and_nothing_else(d
     bundled = [*(ROOT / "models").glob("*.toml"), *(ROOT / "notebooks").glob("*.ipynb")]
     data = {f"vegasfluid/{path.relative_to(ROOT)}" for path in bundled}
     inside = {name for name in names if ".dist-info/" not in name}
-    page = {str(path.relative_to(ROOT)) for path in (ROOT / "vegasfluid/explore/page").iterdir()}
-    assert inside == modules | data | page | {"vegasfluid/py.typed"}
+    folders = [ROOT / "vegasfluid" / folder for folder in ("explore/page", "observe/data")]
+    beside = {str(path.relative_to(ROOT)) for folder in folders for path in folder.iterdir()}
+    assert inside == modules | data | beside | {"vegasfluid/py.typed"}
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert metadata["License-Expression"] == "Apache-2.0"
     assert "Typing :: Typed" in metadata.get_all("Classifier")
