@@ -102,8 +102,9 @@ def test_ranges_are_covered(value: str, low: float, high: float) -> None:
     assert high / 1.25 <= max(found) <= high * (1 + rounding)
 
 
-@pytest.mark.parametrize("case", designed(), ids=lambda case: case.name)
-def test_every_network_makes_sense(case: Case) -> None:
+@pytest.mark.parametrize("number", range(72))
+def test_every_network_makes_sense(number: int) -> None:
+    case = designed()[number]
     network = case.network
     assert network.warnings() == []
     assert len(network.flows) == 2

@@ -15,19 +15,24 @@ from benchmarks.tuning.ns2_ratio import ratio_on_ns2
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.network import Network
 from vegasfluid.quantities import mbps
 from vegasfluid.tuning.measurement import measure
 
-NETWORKS = [case.network for case in untuned()]
 NS2_SEEDS, OUR_SEEDS = range(1, 9), range(1, 25)
 """Of both, log(ratio) at alpha 1 has a deviation of 0.1."""
 
 
-def test_the_networks_fill_the_space_of_the_design():
-    assert len(NETWORKS) == len({case.name for case in untuned()}) == COUNT >= 40
-    rates = np.array([network.link.capacity for network in NETWORKS]) / mbps(1, 1500)
-    trips = np.array([np.median(network.base_rtts(TUNED)) for network in NETWORKS]) * 1e3
-    flows = np.array([sum(group.count for group in network.flows.values()) for network in NETWORKS])
+@pytest.fixture(scope="module")
+def networks() -> list[Network]:
+    return [case.network for case in untuned()]
+
+
+def test_the_networks_fill_the_space_of_the_design(networks):
+    assert len(networks) == len({case.name for case in untuned()}) == COUNT >= 40
+    rates = np.array([network.link.capacity for network in networks]) / mbps(1, 1500)
+    trips = np.array([np.median(network.base_rtts(TUNED)) for network in networks]) * 1e3
+    flows = np.array([sum(group.count for group in network.flows.values()) for network in networks])
     for values, low, high in ((rates, 5, 600), (flows, 4, 100)):
         assert low <= values.min() <= 1.3 * low
         assert 0.7 * high <= values.max() <= high
@@ -35,21 +40,21 @@ def test_the_networks_fill_the_space_of_the_design():
     assert trips.max() >= 110
 
 
-def test_queues_and_round_trip_times_are_mixed():
-    kinds = Counter(type(network.link.aqm) for network in NETWORKS)
+def test_queues_and_round_trip_times_are_mixed(networks):
+    kinds = Counter(type(network.link.aqm) for network in networks)
     assert kinds == {Red: 32, DropTail: 16}
-    assert sum(len(set(network.base_rtts(TUNED))) > 1 for network in NETWORKS) >= COUNT // 2 - 4
+    assert sum(len(set(network.base_rtts(TUNED))) > 1 for network in networks) >= COUNT // 2 - 4
     assert (
-        sum(network.flows[TUNED].count != network.flows["reno"].count for network in NETWORKS)
+        sum(network.flows[TUNED].count != network.flows["reno"].count for network in networks)
         > COUNT // 2
     )
-    drops = [network.link.aqm.max_drop for network in NETWORKS if isinstance(network.link.aqm, Red)]
+    drops = [network.link.aqm.max_drop for network in networks if isinstance(network.link.aqm, Red)]
     assert 0.05 <= min(drops) < 0.08
     assert 0.8 < max(drops) <= 1
     for kind in kinds:
         recoveries = {
             network.flows["reno"].law.recovery
-            for network in NETWORKS
+            for network in networks
             if type(network.link.aqm) is kind
         }
         assert recoveries == {"reno", "newreno", "sack"}

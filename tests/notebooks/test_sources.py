@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from tests.paths import ROOT
@@ -20,6 +20,7 @@ each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path
 
 
 def read(path: Path):
+    nbformat = importlib.import_module("nbformat")  # takes 2 s
     notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     nbformat.validate(notebook)
     return notebook

@@ -7,6 +7,7 @@ one long before the start; one with fewer switches has a switch that never chang
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -41,10 +42,19 @@ class Family:
     def __init__(self, *systems: System) -> None:
         self.systems = systems
         self.names = [system.name for system in systems]
-        y = jnp.asarray(systems[0].y0)
-        self._reads = max(len(self._times(system, 1.0, y)[0]) for system in systems)
-        self._late = max(len(self._times(system, 1.0, y)[1]) for system in systems)
-        self._switches = max(len(_indicators(system, 1.0, y, Reads(y))) for system in systems)
+
+    @cached_property
+    def _most_reads(self) -> tuple[int, int]:
+        """Most times at which the right-hand side of one reads its past, and its switches."""
+        y = jnp.asarray(self.systems[0].y0)
+        times = [self._times(system, 1.0, y) for system in self.systems]
+        return max(len(own[0]) for own in times), max(len(own[1]) for own in times)
+
+    @cached_property
+    def _switches(self) -> int:
+        """Most switches of one system."""
+        y = jnp.asarray(self.systems[0].y0)
+        return max(len(_indicators(system, 1.0, y, Reads(y))) for system in self.systems)
 
     def number(self, system: System) -> int:
         """The argument that selects a system."""
@@ -94,7 +104,7 @@ class Family:
 
     def _read(self, t: Any, y: Any, history: Any, which: Any, part: int) -> Any:
         """The states at the times at which the selected system reads its past, all at once."""
-        most = (self._reads, self._late)[part]
+        most = self._most_reads[part]
         if not most:
             return []
         times = []
