@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 __all__ = ["clip", "cube_root", "exp", "log1p", "maximum", "minimum", "positive_part", "step"]
@@ -46,6 +46,12 @@ def _traced_once(function: Callable[..., Real]) -> Callable[..., Real]:
     return sys.modules["jax"].jit(function)
 
 
+@lru_cache(1024, typed=True)
+def _symbolic(name: str, a: Real, b: Real) -> Real:
+    """SymPy's Min or Max of two values; kept, as SymPy compares their parts for milliseconds."""
+    return getattr(sys.modules["sympy"], name)(a, b)
+
+
 def _smaller(a: Real, b: Real) -> Real:
     """The smaller of two JAX arrays, elementwise; their mean where they are equal."""
     where = sys.modules["jax.numpy"].where
@@ -61,7 +67,7 @@ def _larger(a: Real, b: Real) -> Real:
 def minimum(a: Real, b: Real) -> Real:
     """The smaller of `a` and `b`: numbers, arrays (elementwise) or SymPy expressions."""
     if _is_symbolic(a, b):
-        return sys.modules["sympy"].Min(a, b)
+        return _symbolic("Min", a, b)
     arrays = _arrays(a, b)
     if arrays.__name__ == "numpy":
         return arrays.minimum(a, b)
@@ -71,7 +77,7 @@ def minimum(a: Real, b: Real) -> Real:
 def maximum(a: Real, b: Real) -> Real:
     """The larger of `a` and `b`: numbers, arrays (elementwise) or SymPy expressions."""
     if _is_symbolic(a, b):
-        return sys.modules["sympy"].Max(a, b)
+        return _symbolic("Max", a, b)
     arrays = _arrays(a, b)
     if arrays.__name__ == "numpy":
         return arrays.maximum(a, b)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from types import FunctionType
 from typing import Any
 
@@ -141,7 +141,7 @@ class PacketRules:
             reason = "RACK-TLP recovery does not call them; give another recovery"
             raise Unsupported("PacketRules", f"handlers of {', '.join(self.handlers)}", reason)
 
-    @property
+    @cached_property
     def decisions(self) -> tuple[tuple[str, Handler], ...]:
         """Functions of the congestion control, with the names by which the handlers call them.
 
@@ -166,7 +166,7 @@ class PacketRules:
             return self.handlers[handler.__name__]
         return specialise(handler, self.decisions)
 
-    @property
+    @cached_property
     def on_ack(self) -> Handler:
         """Function `(flow, now, acked) -> int` that returns the actions for an ACK of new packets.
 
@@ -175,7 +175,7 @@ class PacketRules:
         """
         return self._handler(loss_recovery.on_ack)
 
-    @property
+    @cached_property
     def on_duplicate_ack(self) -> Handler:
         """Function `(flow, now) -> int` that returns the sender's actions for a duplicate ACK.
 
@@ -183,7 +183,7 @@ class PacketRules:
         """
         return self._handler(loss_recovery.on_duplicate_ack)
 
-    @property
+    @cached_property
     def on_ecn_echo(self) -> Handler:
         """Function `(flow, now) -> None` that reduces the window for an ECN echo; `now` in ps.
 
@@ -191,7 +191,7 @@ class PacketRules:
         """
         return self._handler(loss_recovery.on_ecn_echo)
 
-    @property
+    @cached_property
     def on_timeout(self) -> Handler:
         """Function `(flow, now) -> None` that sets the windows after a timeout; `now` in ps.
 

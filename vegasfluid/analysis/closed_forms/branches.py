@@ -12,6 +12,7 @@ Sources:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import sympy as sp
@@ -48,9 +49,14 @@ def exact(value: Any) -> Expression:
     >>> exact(0.7), exact(1 - 0.7), exact(1 / 3)
     (7/10, 3/10, 1/3)
     """
-    expression = sp.sympify(value)  # all of it in `nsimplify` would take three times as long
-    floats = expression.atoms(sp.Float)
-    return expression.xreplace({part: sp.nsimplify(part, rational=True) for part in floats})
+    expression = sp.sympify(value)
+    return expression.xreplace({part: rational(part) for part in expression.atoms(sp.Float)})
+
+
+@cache
+def rational(number: sp.Float) -> sp.Rational:
+    """The rational that a float approximates; kept, as SymPy takes milliseconds to find it."""
+    return sp.nsimplify(number, rational=True)
 
 
 def branch_at(expression: Any, witness: Witness) -> Branch:
