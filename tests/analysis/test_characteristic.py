@@ -93,7 +93,7 @@ def ratios(point: Any) -> np.ndarray:
     """The determinant of the equations' own Jacobians over SymPy's function."""
     function = sp.lambdify(s, characteristic(point))
     closed = linearise(point).closed_loop
-    return np.array([np.linalg.det(closed.characteristic(at)) / function(at) for at in points()])
+    return np.linalg.det(closed.characteristic(points())) / function(points())
 
 
 # ---- networks: JAX's Jacobians of the equations that are integrated

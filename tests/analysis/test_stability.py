@@ -23,6 +23,7 @@ from vegasfluid import (
     simulate_fluid,
 )
 from vegasfluid.analysis import critical_value, equilibrium, linearise, stability
+from vegasfluid.analysis.linear_stability import delay_system
 from vegasfluid.analysis.linear_stability.delay_system import DelaySystem, DelayTerm
 from vegasfluid.analysis.linear_stability.linearisation import FeedbackLoop
 from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin, nyquist_loci
@@ -103,6 +104,20 @@ def test_a_crossing_at_a_frequency_of_the_grid_is_found(number):
     assert found is not None
     assert found.frequency == pytest.approx(gain, rel=1e-9)
     assert found.margin == pytest.approx(math.pi / 2 / gain - 1, rel=1e-9)
+
+
+def test_many_points_are_computed_in_parts(monkeypatch):
+    """Memory is bounded, and the loci and roots are those of single points."""
+    system = delayed(2.0, 1.0, summed=True)
+    points = 1j * np.geomspace(1e-9, 1e3, 50)
+    one_by_one = np.array([system.characteristic(s) for s in points])
+    assert system.characteristic(points) == pytest.approx(one_by_one, rel=1e-15)
+    loop = FeedbackLoop.from_systems(delayed(1.0, 1.0), delayed(0.0, 1.0))
+    whole, roots = nyquist_loci(loop).curves, unstable_count(system, 50.0)
+    monkeypatch.setattr(delay_system, "MOST_BYTES", 7 * 16 * 2**2)
+    assert [len(part) for part in system.parts(points)] == [7] * 7 + [1]
+    np.testing.assert_array_equal(nyquist_loci(loop).curves, whole)
+    assert unstable_count(system, 50.0) == roots
 
 
 def test_an_integral_over_the_past():

@@ -16,6 +16,9 @@ import numpy as np
 
 __all__ = ["DelaySystem", "DelayTerm"]
 
+MOST_BYTES = 2**26
+"""Memory for the characteristic matrices that are computed together (chosen)."""
+
 
 class DelayTerm(NamedTuple):
     """The effect of one delayed output on states and outputs.
@@ -57,21 +60,31 @@ class DelaySystem(NamedTuple):
         """The longest delay of any delayed term, s; 0 without delayed terms."""
         return max((term.delay for term in self.terms), default=0.0)
 
-    def characteristic(self, s: complex) -> np.ndarray:
-        """The characteristic matrix at complex s (1/s); (n + m, n + m) for n states, m outputs.
+    def characteristic(self, s: complex | np.ndarray) -> np.ndarray:
+        """The characteristic matrix at complex s; (..., n + m, n + m) for n states, m outputs.
 
         Its determinant is zero where s is a root of the linear delay equation.
+
+        Args:
+            s: 1/s; a number or an array of any shape, (...).
         """
+        s = np.asarray(s)
         n, m = self.state_matrix.shape[0], self.output_matrix.shape[0]
-        matrix = np.zeros((n + m, n + m), complex)
-        matrix[:n, :n] = s * np.eye(n) - self.state_matrix
-        matrix[n:, :n] = -self.output_matrix
-        matrix[n:, n:] = np.eye(m)
+        matrix = np.zeros((*s.shape, n + m, n + m), complex)
+        matrix[..., :n, :n] = s[..., None, None] * np.eye(n) - self.state_matrix
+        matrix[..., n:, :n] = -self.output_matrix
+        matrix[..., n:, n:] = np.eye(m)
         for term in self.terms:
             factor = kernel(s, term.delay) if term.distributed else np.exp(-s * term.delay)
-            matrix[:n, n + term.output] -= factor * term.into_state
-            matrix[n:, n + term.output] -= factor * term.into_output
+            matrix[..., :n, n + term.output] -= factor[..., None] * term.into_state
+            matrix[..., n:, n + term.output] -= factor[..., None] * term.into_output
         return matrix
+
+    def parts(self, points: np.ndarray) -> list[np.ndarray]:
+        """Points (1/s) in arrays short enough that the matrices of one take at most 64 MiB."""
+        size = self.state_matrix.shape[0] + self.output_matrix.shape[0]
+        most = max(1, MOST_BYTES // (16 * size**2))
+        return np.split(points, range(most, len(points), most))
 
     def characteristic_derivative(self, s: complex) -> np.ndarray:
         """Derivative by s of the characteristic matrix, at a complex s (1/s); (n + m, n + m)."""
@@ -86,12 +99,14 @@ class DelaySystem(NamedTuple):
         return matrix
 
 
-def kernel(s: complex, delay: float) -> complex:
-    """The integral of exp(s t) over t from -delay to 0, in s.
+def kernel(s: np.ndarray, delay: float) -> np.ndarray:
+    """The integral of exp(s t) over t from -delay to 0, in s; of the shape of `s`.
 
     It is the transfer function of a uniformly distributed delay; `s` is in 1/s, `delay` in s.
     """
-    return -np.expm1(-s * delay) / s if abs(s) * delay > 1e-6 else delay * (1 - s * delay / 2)
+    small = np.abs(s) * delay <= 1e-6
+    divisor = np.where(small, 1.0, s)
+    return np.where(small, delay * (1 - s * delay / 2), -np.expm1(-s * delay) / divisor)
 
 
 def kernel_derivative(s: complex, delay: float) -> complex:
@@ -101,4 +116,4 @@ def kernel_derivative(s: complex, delay: float) -> complex:
     """
     if abs(s) * delay < 1e-4:
         return -(delay**2) / 2 + s * delay**3 / 3
-    return (delay * np.exp(-s * delay) - kernel(s, delay)) / s
+    return complex((delay * np.exp(-s * delay) - kernel(np.asarray(s), delay)) / s)

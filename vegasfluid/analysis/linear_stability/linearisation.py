@@ -62,15 +62,18 @@ class FeedbackLoop(NamedTuple):
         feedback = np.flatnonzero(np.concatenate([differs, outputs]))
         return cls(closed_loop, open_loop, feedback)
 
-    def return_ratio(self, s: complex) -> np.ndarray:
-        """The return ratio L(s) at a complex s (1/s), dimensionless; (k, k) for k feedback signals.
+    def return_ratio(self, s: complex | np.ndarray) -> np.ndarray:
+        """The return ratio L(s) at complex s, dimensionless; (..., k, k) for k feedback signals.
 
         It is each feedback signal after one pass of the loop. The feedback counts as positive: s is
         a root of the characteristic function where L(s) has the eigenvalue 1.
+
+        Args:
+            s: 1/s; a number or an array of any shape, (...).
         """
         matrix = self.open_loop.characteristic(s)
-        difference = (self.closed_loop.characteristic(s) - matrix)[:, self.feedback]
-        return -np.linalg.solve(matrix, difference)[self.feedback]
+        difference = (self.closed_loop.characteristic(s) - matrix)[..., self.feedback]
+        return -np.linalg.solve(matrix, difference)[..., self.feedback, :]
 
 
 def linearise(point: Equilibrium) -> FeedbackLoop:

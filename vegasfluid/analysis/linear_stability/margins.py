@@ -69,8 +69,9 @@ def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
         (s), and the complex eigenvalues, dimensionless, at each; (points, curves).
     """
     frequencies = np.geomspace(LOWEST, HIGHEST, POINTS) / (loop.closed_loop.longest_delay or 1.0)
-    values = np.linalg.eigvals(np.stack([loop.return_ratio(1j * omega) for omega in frequencies]))
-    for number in range(1, len(values)):
+    parts = loop.closed_loop.parts(1j * frequencies)
+    values = np.concatenate([np.linalg.eigvals(loop.return_ratio(part)) for part in parts])
+    for number in range(1, len(values) if values.shape[1] > 1 else 0):
         cost = np.abs(values[number] - values[number - 1][:, None])
         values[number] = values[number][linear_sum_assignment(cost)[1]]
     return NyquistLoci(loop, frequencies, values)

@@ -197,6 +197,7 @@ def unstable_count(system: DelaySystem, radius: float) -> int:
     grid = np.linspace(np.arcsinh(-1e4), np.arcsinh(1e4), 4 * CONTOUR_POINTS)
     axis = np.sinh(grid) / 1e4 * radius
     contour = np.concatenate([radius * np.exp(1j * angles), 1j * axis[::-1]])
-    values = np.array([np.linalg.det(system.characteristic(s)) for s in contour])
+    parts = system.parts(contour)
+    values = np.concatenate([np.linalg.det(system.characteristic(part)) for part in parts])
     turns = np.angle(np.roll(values, -1) / values)
     return round(float(np.sum(turns)) / (2 * np.pi))
