@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -61,10 +63,17 @@ def test_the_papers_network_on_one_screen(capsys, monkeypatch):
         assert words in " ".join(shown.split())
 
 
-def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
-    proof = tmp_path / "alpha.json"
-    assert run_app(["analyse", NETWORK_2, "--json", "--certificate", str(proof)]) == 0
-    document = json.loads(capsys.readouterr().out)
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory):
+    """The document of network 2, and its certificate in a file."""
+    proof = tmp_path_factory.mktemp("analysed") / "alpha.json"
+    with redirect_stdout(StringIO()) as printed:
+        assert run_app(["analyse", NETWORK_2, "--json", "--certificate", str(proof)]) == 0
+    return json.loads(printed.getvalue()), proof
+
+
+def test_one_document_with_the_keys_that_are_promised(analysed):
+    document, proof = analysed
     (equilibrium,) = document["equilibria"]
     assert set(equilibrium) >= {
         "queue_packets",
@@ -98,17 +107,16 @@ def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
     assert document["certificate"] == json.loads(proof.read_text())
 
 
-def test_a_certificate_is_proven_and_a_falsified_one_rejected(capsys, tmp_path):
-    proof = tmp_path / "alpha.json"
-    assert run_app(["analyse", NETWORK_2, "--json", "--certificate", str(proof)]) == 0
-    capsys.readouterr()
+def test_a_certificate_is_proven_and_a_falsified_one_rejected(capsys, tmp_path, analysed):
+    _, proof = analysed
     assert run_app(["certify", str(proof), "--model", NETWORK_2]) == 0
     assert "everything in it is proven" in capsys.readouterr().out
     document = json.loads(proof.read_text())
     claim = document["claims"]["alpha_packets"]
     claim["low"], claim["high"] = "146.0", "146.1"
-    proof.write_text(json.dumps(document))
-    assert run_app(["certify", str(proof), "--json"]) == 2
+    falsified = tmp_path / "falsified.json"
+    falsified.write_text(json.dumps(document))
+    assert run_app(["certify", str(falsified), "--json"]) == 2
     verdict = json.loads(capsys.readouterr().out)
     assert not verdict["valid"]
     assert verdict["reasons"]

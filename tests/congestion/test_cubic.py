@@ -73,12 +73,12 @@ def after_loss(law: Cubic, cwnd: float, rtt_ms: float) -> Steady:
 @pytest.mark.parametrize("system", ["linux", "ns3"])
 def test_windows_of_whole_packets_follow_the_cubic(system: str, beta: float) -> None:
     """Linux and ns-3 count packets: they are behind by two round trips and a packet at most."""
-    steady = after_loss(Cubic(beta=beta, friendly=False, implementation=system), 1001.0, 50)
-    begin, k = steady.seconds, ((1 - beta) * 1001 / 0.4) ** (1 / 3)
-    assert steady.flow.cwnd == int(beta * 1001)
+    steady = after_loss(Cubic(beta=beta, friendly=False, implementation=system), 301.0, 50)
+    begin, k = steady.seconds, ((1 - beta) * 301 / 0.4) ** (1 / 3)
+    assert steady.flow.cwnd == int(beta * 301)
     for part in (0.25, 0.5, 0.75, 1.0, 1.25, 1.5):
         rise = 3 * 0.4 * (part * k - k) ** 2
-        exact = 0.4 * (part * k - k) ** 3 + 1001
+        exact = 0.4 * (part * k - k) ** 3 + 301
         assert steady.run_until(begin + part * k) == pytest.approx(exact, abs=1 + 0.1 * rise)
 
 
@@ -91,9 +91,9 @@ def test_the_window_follows_the_cubic(law: Cubic, cut: float) -> None:
     A window that moves by (W(t + R) - cwnd) / cwnd an ACK is the mean of W(t + R - s R) over
     an exponential s, which for a cubic is W(t) + 3 C (t - K) R^2 - 2 C R^3 (by hand).
     """
-    steady, largest, rtt = after_loss(law, 1000.0, 50), 1000.0, 0.05
-    begin, k = steady.seconds, (cut * 1000.0 / 0.4) ** (1 / 3)
-    assert k == pytest.approx({0.3: 9.0856, 0.2: 7.9370}[cut], rel=1e-5)
+    steady, largest, rtt = after_loss(law, 300.0, 50), 300.0, 0.05
+    begin, k = steady.seconds, (cut * 300.0 / 0.4) ** (1 / 3)
+    assert k == pytest.approx({0.3: 6.0822, 0.2: 5.3133}[cut], rel=1e-5)
     seen = []
     for t in (0.25 * k, 0.5 * k, 0.75 * k, k, 1.25 * k, 1.5 * k):
         cwnd = steady.run_until(begin + t)
@@ -163,7 +163,7 @@ TABLE = pytest.mark.parametrize(
         (0.4, 100, 1e-4, 187),
         (4.0, 100, 1e-4, 333),
         (4.0, 100, 1e-3, 59),
-        (0.4, 100, 1e-5, 1054),
+        pytest.param(0.4, 100, 1e-5, 1054, marks=pytest.mark.slow),
         pytest.param(0.04, 100, 1e-5, 593, marks=pytest.mark.slow),
     ],
 )
@@ -194,7 +194,7 @@ def test_the_mean_window_stays_that_of_the_rfcs_table(
 
 def test_in_short_round_trips_the_mean_window_is_renos() -> None:
     """AVG_AIMD = sqrt(a (1 + b) / (2 (1 - b) p)), which is sqrt(3 / (2 p)) (section 4.3)."""
-    mean = sawtooth(Cubic(fast_convergence=False), 10, 1e-4, 100, 40)
+    mean = sawtooth(Cubic(fast_convergence=False), 10, 1e-4, 100, 20)
     assert mean == pytest.approx(122.5, rel=0.015)  # table 2 rounds it to 120
 
 
@@ -280,7 +280,7 @@ AGES = (0.0, 0.3, 0.7, 1.0, 1.4, 2.0)
 
 
 @pytest.mark.parametrize(
-    ("lost", "rtt_ms"), [(1000.0, 50), (200.0, 100), (30.0, 100), (60.0, 10), (12.0, 40)]
+    ("lost", "rtt_ms"), [(400.0, 50), (200.0, 100), (30.0, 100), (60.0, 10), (12.0, 40)]
 )
 @pytest.mark.parametrize("increase", [None, 0.3])
 @pytest.mark.parametrize("kind", [0, 1])

@@ -84,8 +84,8 @@ def test_windows_of_the_system_have_the_equilibrium_of_the_law(dialect, system, 
                 final_window(system, settings, stretch, 2) - final_window(dialect, law, stretch, 2)
             )
             high.append(
-                final_window(system, settings, stretch, 500)
-                - final_window(dialect, law, stretch, 500)
+                final_window(system, settings, stretch, 150)
+                - final_window(dialect, law, stretch, 150)
             )
     assert np.abs(low).max() <= 1
     assert np.abs(high).max() <= 1
