@@ -1,5 +1,5 @@
 """What must hold of any run: no packet is made or lost on the way, no queue outgrows its buffer,
-no link its rate, and no counter runs back. `tests/conftest.py` holds every run of the tests to it.
+no link its rate, and no counter runs back. `tests/in_process.py` checks every run of the tests.
 """
 
 from __future__ import annotations
