@@ -108,3 +108,15 @@ def test_after_a_timeout_brakmos_first_round_doubles_and_the_next_does_not() -> 
         windows.append(flow.cwnd)
     # rounds end after packets 100, 102 and 106
     assert windows == [3.0, 4.0, 4.0, 4.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "scheme"),
+    [
+        ("ns2", "fine"),
+        ("linux", "rack"),
+        ("ns3", "newreno"),  # a fit; its packets are sent again by SACK
+    ],
+)
+def test_losses_time_out_as_with_the_recovery_of_the_dialect(dialect: str, scheme: str) -> None:
+    assert Vegas(dialect=dialect).recovery_scheme == scheme

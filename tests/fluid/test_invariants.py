@@ -24,11 +24,13 @@ def sound() -> Recording:
     return record_fluid(Network(LINK, RENO), 10.0, 101, tolerance=None)
 
 
-def with_change(run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Recording:
-    """The run with one of its arrays changed from 6 s on."""
+def with_change(
+    run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray], since: float = 6.0
+) -> Recording:
+    """The run with one of its arrays changed from `since` (s) on."""
     kind = "flows" if name in run.flows else "links"
     arrays = dict(getattr(run, kind))
-    late = run.times[:, np.newaxis] >= 6
+    late = run.times[:, np.newaxis] >= since
     changed = np.where(late, change(arrays[name]), arrays[name])
     return run._replace(**{kind: arrays | {name: changed}})
 
@@ -61,6 +63,15 @@ def test_what_cannot_be_is_found_with_its_time(sound: Recording, message: str) -
     run = with_change(sound, *BREAKS[message])
     assert f"{message}, first at t = 6 s" in [str(violation) for violation in violations(run)]
     with pytest.raises(SolveFailed, match="t = 6 s"):
+        check_invariants(run)
+
+
+@pytest.mark.parametrize(("first", "second"), [("rtt", "sent"), ("sent", "rtt")])
+def test_of_several_violations_the_earliest_is_reported(
+    sound: Recording, first: str, second: str
+) -> None:
+    run = with_change(with_change(sound, first, lambda x: x * np.nan, 4.0), second, np.negative)
+    with pytest.raises(SolveFailed, match=rf"reno: {first} is not finite, first at t = 4 s"):
         check_invariants(run)
 
 

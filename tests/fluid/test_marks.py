@@ -15,6 +15,7 @@ from vegasfluid import (
     Red,
     Reno,
     UniformStart,
+    Unresponsive,
     Vegas,
     mbps,
     metrics,
@@ -22,6 +23,8 @@ from vegasfluid import (
     simulate_fluid,
     simulate_packets,
 )
+from vegasfluid.fluid.parameters import build_parameters
+from vegasfluid.traffic.cbr import Cbr
 
 RED = Red(min_thresh=5, max_thresh=50, max_drop=0.5, weight=0.02, gentle=True, ecn=True)
 LINK = Link(CAPACITY, 500, RED)
@@ -76,6 +79,17 @@ def test_marks_from_one_queue_length_on() -> None:
         assert gained(run, "timeouts") == pytest.approx([0.0, 0.0], abs=1e-9)
     for metric in (metrics.goodput, metrics.mean_queue, metrics.utilisation):
         np.testing.assert_allclose(metric(fluid), metric(packets), rtol=0.1)
+
+
+def test_packets_of_flows_with_ecn_alone_may_be_marked() -> None:
+    """RFC 3168, section 5: senders set ECT if both ends understand ECN; UDP sets none here."""
+    flows = {
+        "marked": Flows(10, Reno(), base_rtt=0.02, ecn=True),
+        "dropped": Flows(10, Reno(), base_rtt=0.02, ecn=False),
+        "udp": Flows(1, Unresponsive(), base_rtt=0.02, traffic=Cbr(rate=10.0), ecn=True),
+    }
+    parameters, _ = build_parameters(Network(LINK, flows))
+    assert np.asarray(parameters.groups.ecn_capable).tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.slow
