@@ -7,6 +7,8 @@ import pytest
 from tests.cli.commands import assert_invalid_input, document
 from tests.paths import ROOT
 from vegasfluid import modelfile
+from vegasfluid.cli.observe import means_table
+from vegasfluid.cli.output import console
 
 DATA = ROOT / "tests/observe/data"
 
@@ -48,6 +50,16 @@ def test_a_link_that_was_never_full_gives_no_model(run, tmp_path):
     assert "No model: the link was not full for long enough" in shown
     assert "- The link was never full. Measure while it is" in shown
     assert not out.exists()
+
+
+def test_a_mean_that_was_not_measured_is_named(capsys):
+    """Captures and some logs have no windows."""
+    modelled = {"cwnd_packets": 12.0, "rtt_s": 0.05, "goodput_packets_per_s": 240.0}
+    measured = modelled | {"cwnd_packets": float("nan")}
+    console().print(means_table({"reno": {"measured": measured, "modelled": modelled}}))
+    shown = capsys.readouterr().out
+    assert "not measured" in shown
+    assert "nan" not in shown
 
 
 def test_output_never_replaces_a_measurement(run, tmp_path):

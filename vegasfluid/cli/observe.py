@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -203,6 +204,11 @@ def means_table(means: Mapping[str, Mapping[str, Any]]) -> Table:
     rows = table(*COLUMNS, texts=[""])
     for name, both in means.items():
         for label, values in both.items():
-            rows.add_row(name, label, *(f"{values[key] * UNITS[key]:.4g}" for key in MEANS))
+            rows.add_row(name, label, *(_mean(values[key] * UNITS[key]) for key in MEANS))
             name = ""
     return rows
+
+
+def _mean(value: float) -> str:
+    """A mean of the table; NaN is one that was not measured."""
+    return "not measured" if math.isnan(value) else f"{value:.4g}"

@@ -63,6 +63,8 @@ def equal_shares(parameters: FluidParameters, structure: FluidStructure) -> PerQ
 
     Where each flow has its own queue, it is divided by the number of flows at the link.
     """
+    if not structure.has_own_queues:
+        return parameters.queues.capacity
     own = structure.in_own_queue
     flows = structure.link_queue_matrix @ structure.queue_hop_matrix
     count = jnp.where(own, parameters.groups.count[structure.hop_groups], 0.0)
