@@ -172,3 +172,21 @@ def test_a_failure_has_the_time_that_was_reached():
     assert 0.9 < float(found.time) <= 1.0
     np.testing.assert_array_equal(found.ts, [0.5, 1.5, 2.0])
     np.testing.assert_allclose(found.ys[:, 0], [2.0, np.nan, np.nan], rtol=1e-4)
+
+
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("delayed", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_slope_that_is_not_finite_from_a_time_on_ends_the_solve_there(delayed):
+    """Y' = sqrt(1 - t) from 0 is 2/3 at 1, where it has no slope any more; so says the outcome."""
+
+    def rhs(t, y, history, args):
+        slope = jnp.sqrt(1 - t) * jnp.ones(1)
+        return slope + 0 * history(t - 5.0) if delayed else slope
+
+    found = dde.solve(
+        rhs, diffrax.Bosh3(), 0.0, 2.0, 0.1, jnp.zeros(1), max_steps=300, throw=False,
+        stepsize_controller=CONTROLLER, saveat=diffrax.SaveAt(t1=True),
+    )  # fmt: skip
+    assert found.result == dde.Outcome.NOT_FINITE
+    assert float(found.time) == pytest.approx(1.0, abs=1e-6)
+    assert np.isnan(found.ys).all()

@@ -121,7 +121,7 @@ def solve_ode(
         history = History(y.size, y.dtype)  # not read
         return arguments.rhs(t, y, history, arguments.all_args(args))
 
-    end = diffrax.SubSaveAt(t1=True, fn=lambda t, y, args: None)  # the time reached
+    end = diffrax.SubSaveAt(t1=True)  # the time and the state that were reached
     with_end = diffrax.SaveAt(subs=(saveat.subs, end), dense=saveat.dense)
     constant = isinstance(arguments.controller, diffrax.ConstantStepSize)
     controller = FiniteSteps() if constant else arguments.controller
@@ -143,13 +143,14 @@ def solve_ode(
         )
 
     result = jax.vmap(one)(traced, args)
-    outcome = _outcome(result, traced)
+    (ts, reached), (ys, last) = result.ts, result.ys
+    beyond = jax.vmap(field)(_just_after(reached[:, 0]), last[:, 0], args)
+    outcome = _outcome(result, traced, jnp.all(jnp.isfinite(beyond), axis=-1))
     names = ("num_steps", "num_accepted_steps", "num_rejected_steps", "max_steps")
     stats = {name: result.stats[name] for name in names}
     stats["num_events"] = jnp.zeros_like(stats["num_steps"])
     fine = outcome == jnp.int32(Outcome.SUCCESS)
     curve = None if result.interpolation is None else DiffraxDenseOutput(result.interpolation)
-    (ts, reached), (ys, _) = result.ts, result.ys
     time = jnp.where(fine, jnp.nan, reached[:, 0])
     saved = _saved(saveat, traced, ts, ys)
     return Solution(saved[0], saved[1], outcome, time, stats, curve, t0=traced.t0, t1=traced.t1)
@@ -205,11 +206,22 @@ def _saved_part(
     return times, jax.tree.map(value, ys)
 
 
-def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
+def _just_after(time: Array) -> Array:
+    """The times a few units of rounding later, of the same shape and unit."""
+    return time + 8 * jnp.finfo(time.dtype).eps * jnp.maximum(jnp.abs(time), 1e-300)
+
+
+def _outcome(result: diffrax.Solution, traced: TracedArguments, goes_on: Array) -> Array:
     """The `Outcome` of each instance, shape (batch,), from diffrax's result codes.
 
     TIMES_REVERSED if t1 is before t0, START_NOT_FINITE for states at t0 that are not finite. Too
-    many and too short steps have their own outcomes; other failures count as NOT_FINITE.
+    many and too short steps have their own outcomes; other failures count as NOT_FINITE, and so do
+    too many steps up to a time after which the slope is not finite.
+
+    Args:
+        result: what diffrax returns.
+        traced: t0, t1 and the states at t0.
+        goes_on: whether the slope is finite just after the last accepted step; shape (batch,).
     """
     results = (
         (diffrax.RESULTS.max_steps_reached, Outcome.MAX_STEPS_REACHED),
@@ -217,7 +229,7 @@ def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
     )
     outcome = jnp.full(traced.t0.shape, Outcome.NOT_FINITE, jnp.int32)
     for code, ours in results:
-        outcome = jnp.where(result.result == code, jnp.int32(ours), outcome)
+        outcome = jnp.where((result.result == code) & goes_on, jnp.int32(ours), outcome)
     fine = result.result == diffrax.RESULTS.successful
     outcome = jnp.where(fine, jnp.int32(Outcome.SUCCESS), outcome)
     finite_start = jnp.all(jnp.isfinite(traced.y0), axis=-1)
