@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from paper_repro.claims import Verdict, load_paper
 from paper_repro.experiment import Evidence, Experiment
+from paper_repro.jackknife import with_errors
 from paper_repro.report import Chapter, document, runs_of, write_report
 from paper_repro.rules import faults, recorded
 from paper_repro.running import run_jobs
@@ -90,7 +91,7 @@ def reproduce(
     results = run_jobs(experiments, workers=workers, report=report)
     evidence = Evidence()
     for experiment in experiments:
-        evidence.add(experiment.measure(results[experiment.name]))
+        evidence.add(with_errors(experiment, results[experiment.name]))
         if out is not None and experiment.draw is not None:
             file = out / paper / "figures" / f"{experiment.name}.png"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -160,9 +161,10 @@ def run(
 def show(chapters: Sequence[Chapter], files: Sequence[Path]) -> None:
     """Print the number of claims by verdict, and the paths of the report."""
     names = [item.value.removeprefix("reproduced ").removesuffix(" reproduced") for item in Verdict]
-    counts = table("paper", *names, "doubted", "not run")
+    counts = table("paper", *names, "doubted", "undecided", "not run")
     for chapter in chapters:
-        numbers = [*chapter.counts.values(), chapter.doubted, len(chapter.not_run)]
+        doubts = [chapter.doubted, chapter.undecided]
+        numbers = [*chapter.counts.values(), *doubts, len(chapter.not_run)]
         counts.add_row(chapter.name, *map(str, numbers))
     console().print(counts)
     for chapter in chapters:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Sequence
 from datetime import date
 from enum import Enum
-from itertools import pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -86,40 +86,68 @@ class Expectation(Strict):
 
     def met(self, found: Measured) -> bool:
         """Whether all conditions hold for a value or a series; none holds for NaN."""
+        return self.met_within(found, 0.0) is True
+
+    def met_within(self, found: Measured, margin: Measured) -> bool | None:
+        """Whether all conditions hold for all values within a margin of a value or a series.
+
+        >>> bound = Expectation(above=1)
+        >>> bound.met_within(1.2, 0.1), bound.met_within(1.2, 0.3), bound.met_within(0.8, 0.1)
+        (True, None, False)
+
+        Args:
+            found: the value, or the series.
+            margin: largest deviation of the value, or of each value of the series.
+
+        Returns:
+            True for all of them, False for none, None for some: undecided.
+        """
         values = list(found) if isinstance(found, Sequence) else [found]
-        return (
-            bool(values)
-            and self._near(values)
-            and all(self._inside(value) for value in values)
-            and self._ordered(values)
+        margins = margin if isinstance(margin, Sequence) else [margin] * len(values)
+        aims = self.equals if isinstance(self.equals, list) else [self.equals] * len(values)
+        if not values or len(aims) != len(values):
+            return False
+        lows = [value - part for value, part in zip(values, margins, strict=True)]
+        highs = [value + part for value, part in zip(values, margins, strict=True)]
+        ordered, can_be_ordered = self._ordered(lows, highs)
+        ends = list(zip(lows, highs, aims, strict=True))
+        if all(self._high_enough(x, aim) and self._low_enough(y, aim) for x, y, aim in ends):
+            return True if ordered else None if can_be_ordered else False
+        possible = all(
+            self._high_enough(high, aim) and self._low_enough(low, aim) for low, high, aim in ends
         )
+        return None if possible and can_be_ordered else False
 
-    def _near(self, values: Sequence[float]) -> bool:
-        """Whether the values equal the expected ones within the tolerances."""
-        if self.equals is None:
-            return True
-        expected = self.equals if isinstance(self.equals, list) else [self.equals] * len(values)
-        return len(expected) == len(values) and all(
-            abs(value - aim) <= (self.within or 0) + (self.within_share or 0) * abs(aim)
-            for value, aim in zip(values, expected, strict=True)
-        )
-
-    def _inside(self, value: float) -> bool:
-        """Whether a value is within the bounds."""
+    def _high_enough(self, value: float, aim: float | None) -> bool:
+        """Whether a value meets all lower bounds, and is not too far below what it should equal."""
         return (
             (self.at_least is None or value >= self.at_least)
-            and (self.at_most is None or value <= self.at_most)
             and (self.above is None or value > self.above)
-            and (self.below is None or value < self.below)
+            and (aim is None or value - aim >= -self._distance(aim))
         )
 
-    def _ordered(self, values: Sequence[float]) -> bool:
-        """Whether a series has the expected order."""
+    def _low_enough(self, value: float, aim: float | None) -> bool:
+        """Whether a value meets all upper bounds, and is not too far above what it should equal."""
+        return (
+            (self.at_most is None or value <= self.at_most)
+            and (self.below is None or value < self.below)
+            and (aim is None or value - aim <= self._distance(aim))
+        )
+
+    def _distance(self, aim: float) -> float:
+        """Largest distance from what a value should equal."""
+        return (self.within or 0) + (self.within_share or 0) * abs(aim)
+
+    def _ordered(self, lows: list[float], highs: list[float]) -> tuple[bool, bool]:
+        """Whether all series between two have the expected order, and whether any has it."""
         if self.order is None:
-            return True
-        sign = 1 if self.order == "rising" else -1
-        steps = [later - earlier for earlier, later in pairwise(values)]
-        return bool(steps) and all(sign * step > 0 for step in steps)
+            return True, True
+        if self.order == "falling":
+            lows, highs = [-high for high in highs], [-low for low in lows]
+        reached = accumulate(lows, max)
+        can_rise = all(high > low for low, high in zip(reached, highs[1:], strict=False))
+        rises = all(low > high for high, low in zip(highs, lows[1:], strict=False))
+        return rises and len(lows) > 1, can_rise and len(lows) > 1
 
     def text(self) -> str:
         """The conditions as text for a table.

@@ -41,6 +41,11 @@ class Job:
     """Width of the bins in which arrivals are counted, s; None: not counted."""
 
 
+def standard_error(values: np.ndarray) -> np.ndarray:
+    """Standard error of the mean over the first axis, the independent runs (at least two)."""
+    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
 @dataclass
 class Evidence:
     """Values of measures, by source.
@@ -51,8 +56,9 @@ class Evidence:
 
     found: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
     """Values by source and measure: a number, or a series."""
-    spread: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Standard errors of means over seeds, by source and measure."""
+    spread: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
+    """Standard errors of values from several seeds, by source and measure: of a number, or of each
+    value of a series."""
 
     def note(self, source: str, measure: str, value: float | Sequence[float]) -> None:
         """Record a number or a series."""
@@ -65,8 +71,16 @@ class Evidence:
         """Record the mean of independent runs and its standard error."""
         self.note(source, measure, float(np.mean(values)))
         if len(values) > 1:
-            error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
-            self.spread.setdefault(source, {})[measure] = error
+            self.spread.setdefault(source, {})[measure] = float(standard_error(np.array(values)))
+
+    def note_mean_series(
+        self, source: str, measure: str, values: Sequence[Sequence[float]] | np.ndarray
+    ) -> None:
+        """Record the mean of a series over independent runs, (run, place), and standard errors."""
+        rows = np.array(values, float)
+        self.note(source, measure, rows.mean(axis=0))
+        if len(rows) > 1:
+            self.spread.setdefault(source, {})[measure] = standard_error(rows).tolist()
 
     def add(self, other: Evidence) -> None:
         """Add the values of another experiment."""

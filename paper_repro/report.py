@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
-from paper_repro.claims import FormerRule, Paper, Verdict, number_text
+from paper_repro.claims import FormerRule, Measured, Paper, Verdict, number_text
 from paper_repro.earlier import ChangedVerdict, earlier
 from paper_repro.experiment import ARITHMETIC, Experiment
 from paper_repro.verdicts import Judged
@@ -111,6 +111,11 @@ class Chapter:
         )
 
     @property
+    def undecided(self) -> int:
+        """Number of claims whose verdict is another one within two standard errors."""
+        return sum(bool(judged.undecided) for judged in self.judged)
+
+    @property
     def wrong_sums(self) -> list[Judged]:
         """Claims that the paper's own arithmetic contradicts."""
         return [
@@ -168,8 +173,30 @@ def evidence_of(judged: Judged) -> list[str]:
     names = [judged.source, *(name for name in judged.found if name != judged.source)]
     texts = [f"{name}: {number_text(judged.found[name])}" for name in names]
     if judged.error is not None:
-        texts[0] += f" ± {judged.error:.2g}"
+        texts[0] = f"{judged.source}: {with_error(judged.found[judged.source], judged.error)}"
     return texts
+
+
+def with_error(found: Measured, error: Measured) -> str:
+    """A number with its standard error, or a series with one for each value, as text.
+
+    >>> with_error(0.25, 0.01), with_error([1.0, 2.0], [0.1, 0.0])
+    ('0.25 ± 0.01', '1 ± 0.1, 2 ± 0')
+    """
+    values, errors = (x if isinstance(x, Sequence) else [x] for x in (found, error))
+    pairs = zip(values, errors, strict=True)
+    return ", ".join(f"{number_text(value)} ± {part:.2g}" for value, part in pairs)
+
+
+def doubts_of(judged: Judged) -> str:
+    """What to add to a claim's verdict: engines that disagree, and other possible verdicts."""
+    text = ""
+    if judged.verdict is Verdict.REPRODUCED and judged.disagreeing:
+        text += f", but not by {', '.join(judged.disagreeing)}"
+    if judged.undecided:
+        others = " or ".join(verdict.value for verdict in judged.undecided)
+        text += f" (undecided: {others} within two standard errors)"
+    return text
 
 
 def cell(text: str) -> str:
@@ -195,7 +222,7 @@ def write_report(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"cell": cell, "evidence": evidence_of}
+    environment.filters |= {"cell": cell, "doubts": doubts_of, "evidence": evidence_of}
     text = environment.get_template("report.md").render(
         chapters=chapters, command=command, seconds=seconds, machine=machine(), earlier=earlier()
     )
@@ -232,6 +259,7 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
         "title": chapter.paper.title,
         "verdicts": dict(chapter.counts),
         "reproduced_but_doubted": chapter.doubted,
+        "undecided": chapter.undecided,
         "rule_faults": chapter.rule_faults,
         "not_run": chapter.not_run,
         "changed_verdicts": {
@@ -250,6 +278,7 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
                 "judged_by": judged.source,
                 "found": dict(judged.found),
                 "standard_error": judged.error,
+                "undecided": [verdict.value for verdict in judged.undecided],
                 "second_engines_disagree": list(judged.disagreeing),
                 "reason": judged.claim.reason,
                 "former_rules": [

@@ -14,7 +14,8 @@ OURS = (ARITHMETIC, PACKETS, FLUID)
 """Our engines; the first one that has the measure of a claim decides on it."""
 
 STANDARD_ERRORS = 2.0
-"""Half the width of the interval for the mean of a second opinion, in standard errors; chosen."""
+"""Half the width of the interval in which the mean of all seeds is taken to lie, in standard
+errors of ours; chosen."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,24 @@ class Judged:
     """Source that decided."""
     found: Mapping[str, Measured]
     """Value of the measure by source."""
-    error: float | None
-    """Standard error of the deciding value; None if it is not a mean over seeds."""
+    error: Measured | None
+    """Standard error of the deciding value, or of each value of a series; None if it does not
+    follow from several seeds."""
     disagreeing: tuple[str, ...]
     """Second engines under which the claim does not hold, whatever the verdict is."""
     former: tuple[tuple[FormerRule, Verdict | None], ...]
     """Earlier rules of the claim, with the verdict of the same evidence under each; None: the
     measure is no longer taken."""
+
+    @property
+    def undecided(self) -> tuple[Verdict, ...]:
+        """Other verdicts that a value within two standard errors of the deciding one gives.
+
+        They are those of the rule alone: a claim that fails is *not reproduced*.
+        """
+        own = Verdict.NOT_REPRODUCED if self.verdict is Verdict.CONTRADICTED else self.verdict
+        possible = possible_verdicts(self.claim, self.found[self.source], self.error or 0.0)
+        return tuple(verdict for verdict in possible if verdict is not own)
 
     @property
     def mismatch(self) -> str | None:
@@ -55,8 +67,8 @@ class Judged:
 def judge(claim: Claim, evidence: Evidence) -> Judged | None:
     """Compare a claim with the evidence; None if none of our engines has its measure.
 
-    A claim that fails is *contradicted* if all other engines fail it too, or if the paper's own
-    arithmetic does; otherwise it is *not reproduced*.
+    A claim that fails is *contradicted* if all other engines fail it too, all by more than two
+    standard errors, or if the paper's own arithmetic does; otherwise it is *not reproduced*.
     """
     found = found_for(claim, evidence)
     source = decisive(found)
@@ -85,8 +97,8 @@ def found_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
     }
 
 
-def errors_for(rule: Rule, evidence: Evidence) -> dict[str, float]:
-    """Standard errors of a rule's measure by source, where the value is a mean over seeds."""
+def errors_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
+    """Standard errors of a rule's measure by source, where it follows from several seeds."""
     return {
         source: measures[rule.measure]
         for source, measures in evidence.spread.items()
@@ -114,7 +126,7 @@ def former_verdict(rule: FormerRule, evidence: Evidence) -> Verdict | None:
 
 
 def verdict_of(
-    rule: Rule, source: str, found: Mapping[str, Measured], errors: Mapping[str, float]
+    rule: Rule, source: str, found: Mapping[str, Measured], errors: Mapping[str, Measured]
 ) -> Verdict:
     """Verdict by the value of the deciding source and, if that fails, by the other sources."""
     if rule.expect.met(found[source]):
@@ -122,23 +134,38 @@ def verdict_of(
     if rule.in_shape is not None and rule.in_shape.met(found[source]):
         return Verdict.IN_SHAPE
     others = second_engines(found, source)
-    agree = any(not fails(rule, found[name], errors.get(name, 0.0)) for name in others)
-    if source == ARITHMETIC or (others and not agree):
+    all_fail = all(fails(rule, found[name], errors.get(name, 0.0)) for name in (source, *others))
+    if source == ARITHMETIC or (others and all_fail):
         return Verdict.CONTRADICTED
     return Verdict.NOT_REPRODUCED
 
 
-def fails(rule: Rule, found: Measured, error: float) -> bool:
-    """Whether a value contradicts a claim anywhere within two standard errors.
+def fails(rule: Rule, found: Measured, error: Measured) -> bool:
+    """Whether a value contradicts a claim anywhere within two standard errors."""
+    return rule.expect.met_within(found, margin_of(error)) is False
+
+
+def margin_of(error: Measured) -> Measured:
+    """Two standard errors of a value, or of each value of a series."""
+    if isinstance(error, Sequence):
+        return [STANDARD_ERRORS * part for part in error]
+    return STANDARD_ERRORS * error
+
+
+def possible_verdicts(rule: Rule, found: Measured, error: Measured) -> list[Verdict]:
+    """Verdicts of a rule alone on the values within two standard errors.
 
     Args:
         rule: the claim's rule.
         found: value of its measure, or a series.
-        error: standard error of the value; 0 if it is not a mean.
+        error: its standard error, or one for each value; 0 if it does not follow from seeds.
     """
-    if isinstance(found, Sequence):
-        return not rule.expect.met(found)
-    low, high = found - STANDARD_ERRORS * error, found + STANDARD_ERRORS * error
-    bounds = (rule.expect.equals, rule.expect.at_least, rule.expect.at_most)
-    inside = [bound for bound in bounds if isinstance(bound, float) and low <= bound <= high]
-    return not any(rule.expect.met(value) for value in (low, found, high, *inside))
+    margin = margin_of(error)
+    met = rule.expect.met_within(found, margin)
+    in_shape = rule.in_shape.met_within(found, margin) if rule.in_shape is not None else False
+    possible = {
+        Verdict.REPRODUCED: met is not False,
+        Verdict.IN_SHAPE: met is not True and in_shape is not False,
+        Verdict.NOT_REPRODUCED: met is not True and in_shape is not True,
+    }
+    return [verdict for verdict, can_be in possible.items() if can_be]

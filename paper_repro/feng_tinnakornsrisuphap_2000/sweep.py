@@ -149,4 +149,4 @@ def note_each_seed(evidence: Evidence, source: str, measure: str, values: np.nda
     if values.ndim == 1:
         evidence.note_mean(source, measure, values.tolist())
     else:
-        evidence.note(source, measure, values.mean(1).tolist())
+        evidence.note_mean_series(source, measure, values.T)

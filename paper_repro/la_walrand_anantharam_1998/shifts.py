@@ -50,8 +50,8 @@ def note_series(
     values: Sequence[Sequence[float] | np.ndarray],
     source: str = PACKETS,
 ) -> None:
-    """Record a series whose values are means over the shifts."""
-    evidence.note(source, measure, [float(mean) for mean in np.mean(np.array(values), axis=0)])
+    """Record a series whose values are means over the shifts, with their standard errors."""
+    evidence.note_mean_series(source, measure, values)
 
 
 def note_range(evidence: Evidence, measure: str, values: Sequence[float]) -> None:
