@@ -136,8 +136,21 @@ def note_whole_curves(found: Found, source: str) -> None:
     if above.any():
         found.note_one("reno_begins", float(clients[above][0]), source)
     found.note_one("vegas_share_hardly", float(np.mean(vegas.excess().mean(1) < HARDLY)), source)
+    found.note("vegas_axis_hardly", axis_below(vegas, HARDLY), source)
+    alike = (vegas.excess() < HARDLY).mean(0)
+    found.note("vegas_axis_hardly", alike, f"{source}, our numbers of clients counted alike")
     found.note_one("reno_excess_when_busy", float(excess[busy].mean()), source)
     found.note_one("kicks_in", float(excess[busy].mean() / excess[~busy].mean()), source)
+
+
+def axis_below(curve: Curve, bound: float) -> np.ndarray:
+    """Return the fraction of all numbers of clients whose excess is below a bound; (seed,).
+
+    They go from the fewest to the most clients of our runs; between these the excess is linear.
+    """
+    clients = np.arange(min(curve.clients), max(curve.clients) + 1)
+    lines = [np.interp(clients, curve.clients, excess) for excess in curve.excess().T]
+    return np.array([float(np.mean(line < bound)) for line in lines])
 
 
 def note_hursts(found: Found) -> None:

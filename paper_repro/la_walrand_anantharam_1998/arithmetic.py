@@ -15,8 +15,6 @@ from paper_repro.la_walrand_anantharam_1998.recorded_run import jain_index, rank
 from paper_repro.la_walrand_anantharam_1998.tables import (
     ACKED,
     CAPACITY,
-    CHANGES,
-    DELAYS_MS,
     DURATION,
     LOOKS,
     SCHEMES,
@@ -33,8 +31,6 @@ SENDING = (1 + 40 / 1000) * (1 / CAPACITY + 2 * 8000 / 10e6)
 """Sending time of a packet and its 40-byte ACK on the bottleneck and two access links, s."""
 BETA = 3
 """Upper threshold of Vegas, packets."""
-DELTA, GAMMA_MS = 0.2, 100.0
-"""Section 3: the margin of a change of route is the smaller of DELTA times baseRTT and GAMMA_MS."""
 
 
 def fair_totals() -> np.ndarray:
@@ -69,11 +65,6 @@ def full_rates() -> list[float]:
     ]  # fmt: skip
 
 
-def delays_ms() -> list[float]:
-    """Return the propagation delays of all connections of the paper, there and back, ms."""
-    return [134.0, *(delay for _, delay in CHANGES), *DELAYS_MS]
-
-
 def note_rerouting(evidence: Evidence) -> None:
     """Record what the numbers of section 3 imply."""
     measures = {
@@ -83,7 +74,6 @@ def note_rerouting(evidence: Evidence) -> None:
         "windows_over_pipe_14": sum(WINDOWS["vegas"][0]) - CAPACITY * (0.134 + SENDING),
         "backlogs_34": backlogs_at_34(),
         "rates_by_table_2": full_rates(),
-        "networks_where_gamma_binds": sum(DELTA * delay > GAMMA_MS for delay in delays_ms()),
         "windows_34_to_70": [
             windows[LOOKS.index(70)][n] / windows[LOOKS.index(34)][n]
             for windows in [WINDOWS["modified"]]
@@ -105,6 +95,7 @@ def note_table_4(evidence: Evidence) -> None:
         "used_shares": [TOTALS[scheme] / (CAPACITY * DURATION) for scheme in SCHEMES],
         "missing_shares": [(full - TOTALS[scheme]) / full for scheme in ("red", "modified")],
         "later_is_higher": ranks,
+        "red_over_droptail": (sent["red"] / sent["vegas"]).tolist(),
         "red_as_droptail": float(np.corrcoef(sent["vegas"], sent["red"])[0, 1]),
         "jain_gains_of_totals": jain_gains(sent),
         "jain_gains_of_shares": jain_gains(shares),

@@ -233,11 +233,10 @@ def measure(results: Results) -> Evidence:
     early = [[early_drops(a), early_drops(b)] for a, b in zip(red, modified, strict=True)]
     note_series(evidence, "base_rtts.early_drops", early)
     by_dialect = [
-        float(np.mean([rank_correlation(run.rates(ALL_ON, DURATION))
-                       for run in records_of(results, dialect)]))
+        [rank_correlation(run.rates(ALL_ON, DURATION)) for run in records_of(results, dialect)]
         for dialect in DIALECTS
-    ]  # fmt: skip
-    evidence.note(PACKETS, "base_rtts.later_is_higher_by_dialect", by_dialect)
+    ]
+    note_series(evidence, "base_rtts.later_is_higher_by_dialect", np.transpose(by_dialect))
     note_ns2(evidence)
     return evidence
 

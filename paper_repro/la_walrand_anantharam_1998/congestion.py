@@ -149,6 +149,11 @@ def note_comparisons(evidence: Evidence, source: str, runs: Runs) -> None:
     }
     for name, values in means.items():
         note_means(evidence, f"persistent.{name}", values, source)
+    ratios = [
+        a.acked(DURATION) / b.acked(DURATION)
+        for a, b in zip(runs["red"], runs["vegas"], strict=True)
+    ]
+    note_series(evidence, "persistent.red_over_droptail", ratios, source)
     rates = [first_connection_rates(run) for run in runs["modified"]]
     note_series(evidence, "persistent.rates_of_the_first", rates, source)
     if source == PACKETS:

@@ -50,6 +50,8 @@ LONGEST_TRIP = 0.484
 """Round-trip propagation delay of the third route, s."""
 LATER = 0.75
 """Delay of a second reading of the windows of 60 s, s: the route changes at 60 s exactly."""
+SOON = 62.0
+"""Time soon after the fourth route has started, s: 20 of its round trips."""
 NS2_RUNS = tuple(f"reroute_s{seed}_rto1s" for seed in (1, 2, 3))
 """Names of ns-2's runs."""
 
@@ -185,6 +187,9 @@ def note_modified(evidence: Evidence, source: str, runs: list[RecordedRun]) -> N
         "growth_after_update": [growth_after_update(run) for run in detecting],
         "trips_to_detect": [(detected(run) - LONGER) / LONGEST_TRIP for run in detecting],
         "rate_after_update": [rate_after_update(run) for run in detecting],
+        "window_62_over_60": [
+            window_at(run, SOON)[0] / window_at(run, SHORT_AGAIN)[0] for run in runs
+        ],
         "shrinks_from_60": [float(window_at(run, 70)[0] < window_at(run, 60)[0]) for run in runs],
     }
     for name, values in means.items():

@@ -24,6 +24,10 @@ __all__ = ["EXPERIMENT", "MS", "detect", "sender"]
 
 MS = 10**9
 """Picoseconds in a millisecond."""
+OWN_MS = 10.0
+"""Round trip of packet K above the base RTT, ms: the own backlog."""
+PRECISE_MS = 1e-4
+"""Accuracy to which a margin is found, ms."""
 ALWAYS_SEND = 10**9
 """Packets that the application offers, more than are ever sent."""
 
@@ -80,27 +84,43 @@ def resent_after_retransmission() -> list[float]:
     return resent
 
 
-def detect(trips_ms: Iterable[float], cwnd: float = 12.0) -> tuple[int, Any]:
+def detect(
+    trips_ms: Iterable[float], cwnd: float = 12.0, base_ms: float = 100.0
+) -> tuple[int, Any]:
     """Return after how many packets the modified Vegas accepts a longer route.
 
     Args:
-        trips_ms: round-trip times of single packets, after a packet with 10 ms of own backlog at a
-            base RTT of 100 ms.
+        trips_ms: round-trip times of single packets, after a packet with 10 ms of own backlog.
         cwnd: window, packets.
+        base_ms: base RTT, ms.
 
     Returns:
         The number of packets (0: it never did), and the flow.
     """
     law = vf.VegasRerouting()
-    flow = sender(law, base_rtt=100.0 * MS, acked_transmissions=1, round_end=ALWAYS_SEND)
+    flow = sender(law, base_rtt=base_ms * MS, acked_transmissions=1, round_end=ALWAYS_SEND)
     flow.una, flow.cwnd = 100, cwnd
-    law.rules.on_ack(flow, 110 * MS, 1)
+    law.rules.on_ack(flow, round((base_ms + OWN_MS) * MS), 1)
     for count, trip in enumerate(trips_ms, 1):
         flow.una += 1
         law.rules.on_ack(flow, round(trip * MS), 1)
         if flow.cwnd != cwnd:
             return count, flow
     return 0, flow
+
+
+def margin_ms(base_ms: float) -> float:
+    """Return how far round trips may be above base RTT and own backlog without detection, ms.
+
+    Args:
+        base_ms: base RTT, ms.
+    """
+    low, high = 0.0, base_ms
+    while high - low > PRECISE_MS:
+        middle = (low + high) / 2
+        found = detect([base_ms + OWN_MS + middle] * 400, base_ms=base_ms)[0] > 0
+        low, high = (low, middle) if found else (middle, high)
+    return low
 
 
 def note_route(evidence: Evidence) -> None:
@@ -115,6 +135,7 @@ def note_route(evidence: Evidence) -> None:
         "new_window": flow.cwnd,
         "detected_below_margin": float(detect([129.0] * 400)[0] > 0),
         "detected_above_margin": float(detect([131.0] * 400)[0] > 0),
+        "margins_ms": [margin_ms(100.0), margin_ms(1000.0)],
         "detected_if_once_low": float(detect(once_low)[0] > 0),
     }
     for name, value in measures.items():

@@ -38,6 +38,8 @@ HALF = LINK_MBPS / 2
 """Half of the link's capacity, Mbit/s."""
 FULL = 0.9 * LINK_MBPS
 """Throughput that counts as the maximum, Mbit/s (chosen)."""
+LARGEST = 0.99 * LINK_MBPS
+"""Throughput that is the maximum but for the last hundredth, Mbit/s."""
 ROOF = 1200.0
 """Time at which Reno and Vegas have reached the maximum in the paper, s."""
 FAR = Environment(0.2, JITTER, ENLARGED_WINDOW)
@@ -85,6 +87,18 @@ def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) ->
     )
 
 
+def note_maximum(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
+    """Record when Reno and Vegas reach their maximum, by three definitions of it, s."""
+    definitions = {
+        source: lambda record: record.reaches(LARGEST),
+        f"{source}, 90 Mbit/s counts": lambda record: record.reaches(FULL),
+        f"{source}, the window's maximum": lambda record: record.widest(),
+    }
+    for name, time_of in definitions.items():
+        times = [[time_of(record) for record in results[prefix + law]] for law in ("reno", "vegas")]
+        evidence.note_mean_series(name, "jitter_200.maximum", np.transpose(times))
+
+
 def note_vegas(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
     """Record comparisons of Vegas with Reno, with CUBIC and with Vegas without jitter."""
     reno, cubic, vegas = (results[prefix + name] for name in ("reno", "cubic", "vegas"))
@@ -107,6 +121,7 @@ def measure(results: Results) -> Evidence:
     for source, prefix in ((PACKETS, ""), (packets(UNDONE), UNDONE)):
         note_pair(evidence, source, prefix, results)
         note_vegas(evidence, source, prefix, results)
+        note_maximum(evidence, source, prefix, results)
     worse = mean(results["small"], ROOF) / mean(results["small still"], ROOF)
     evidence.note(packets(DELAY_LINE), "jitter_200.vegas_worse", worse)
     return evidence

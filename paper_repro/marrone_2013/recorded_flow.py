@@ -78,6 +78,10 @@ class RecordedFlow:
         fast = rates >= rate
         return float(ends[np.argmax(fast)]) if fast.any() else self.until
 
+    def widest(self) -> float:
+        """Return when the window first is within 1 % of its largest, s."""
+        return float(self.times[np.argmax(self.cwnd >= 0.99 * self.cwnd.max())])
+
     def half_way(self) -> float:
         """Return the end of the first second with half the link's capacity delivered, s."""
         ends, rates = self.rates(1.0)

@@ -174,11 +174,14 @@ def utilisations(one: Runs, two: Runs) -> Measures:
 
 def losses(one: Runs, two: Runs) -> Measures:
     """Return drops, and the backlog and losses of Reno over those of Vegas."""
-    dropped = [np.mean([mean_of(runs, "dropped") for runs in way]) for way in (one, two)]
+    by_queue = [np.array([mean_of(runs, "dropped") for runs in way]) for way in (one, two)]
+    dropped = [np.mean(fractions) for fractions in by_queue]
     base_rtt = propagation_ms(table_1(1)) / 1e3
     buffered = [[backlog(runs, law, base_rtt) for law in ("reno", "vegas")] for runs in one]
     return {
         "more_drops": float(dropped[1] - dropped[0]),
+        "drops_two_way_over_one_way": (by_queue[1] / by_queue[0]).tolist(),
+        "at_equal_drops": at_equal_drops(one, two),
         "lost_acks": float(np.mean([mean_of(runs, "lost_acks") for runs in two])),
         "windows": float(
             np.mean([run.cwnd["vegas"] / run.cwnd["reno"] for runs in one for run in runs])
@@ -186,6 +189,28 @@ def losses(one: Runs, two: Runs) -> Measures:
         "buffered": float(np.mean([reno / vegas for reno, vegas in buffered])),
         "losses": loss_rate(two, "reno") / loss_rate(two, "vegas"),
     }
+
+
+def at_equal_drops(one: Runs, two: Runs) -> list[float]:
+    """Return utilisation, and Vegas over Reno, two-way over one-way at the same drop rate.
+
+    The one-way values lie between those of our queues, by the logarithm of the drop rate. The means
+    are over the two-way runs whose drop rate is within those of the one-way ones.
+    """
+    drops = [np.log([mean_of(runs, "dropped") for runs in way]) for way in (one, two)]
+    acks = full_two_way() / full_utilisation(1)
+    used = [[mean_of(runs, "utilisation") for runs in way] for way in (one, two)]
+    pairs = (
+        (used[0], [value / acks for value in used[1]]),
+        [[ratio_of(runs) for runs in way] for way in (one, two)],
+    )
+    order = np.argsort(drops[0])
+    inside = (drops[1] >= drops[0].min()) & (drops[1] <= drops[0].max())
+    ratios = []
+    for before, after in pairs:
+        there = np.interp(drops[1], drops[0][order], np.array(before)[order])
+        ratios.append(float(np.mean((np.array(after) / there)[inside])))
+    return ratios
 
 
 def window_ratio(run: Totals) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from paper_repro.experiment import Experiment
 from paper_repro.weigle_feng_2001.adoption import ADOPTION
 from paper_repro.weigle_feng_2001.algorithms import FIGURE_1, SECTION_2
+from paper_repro.weigle_feng_2001.arrivals import ARRIVALS
 from paper_repro.weigle_feng_2001.figure3 import FIGURE_3
 from paper_repro.weigle_feng_2001.figure4 import FIGURE_4
 from paper_repro.weigle_feng_2001.figures5to7 import FIGURE_5, FIGURE_6, FIGURE_7
@@ -24,6 +25,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     FIGURE_1,
     TABLE_1,
     TABLES_2_AND_3,
+    ARRIVALS,
     FORMULAS,
     FIGURE_3,
     FIGURE_4,
