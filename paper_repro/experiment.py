@@ -41,9 +41,14 @@ class Job:
     """Width of the bins in which arrivals are counted, s; None: not counted."""
 
 
+ROUNDING = 1e-12
+"""Relative error that is only that of the floating-point numbers; chosen."""
+
+
 def standard_error(values: np.ndarray) -> np.ndarray:
     """Standard error of the mean over the first axis, the independent runs (at least two)."""
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return np.where(error > ROUNDING * abs(values.mean(axis=0)), error, 0.0)
 
 
 @dataclass
@@ -74,7 +79,7 @@ class Evidence:
             self.spread.setdefault(source, {})[measure] = float(standard_error(np.array(values)))
 
     def note_mean_series(
-        self, source: str, measure: str, values: Sequence[Sequence[float]] | np.ndarray
+        self, source: str, measure: str, values: Sequence[Sequence[float] | np.ndarray] | np.ndarray
     ) -> None:
         """Record the mean of a series over independent runs, (run, place), and standard errors."""
         rows = np.array(values, float)

@@ -236,7 +236,7 @@ def measure(results: Results) -> Evidence:
         [rank_correlation(run.rates(ALL_ON, DURATION)) for run in records_of(results, dialect)]
         for dialect in DIALECTS
     ]
-    note_series(evidence, "base_rtts.later_is_higher_by_dialect", np.transpose(by_dialect))
+    note_series(evidence, "base_rtts.later_is_higher_by_dialect", list(np.transpose(by_dialect)))
     note_ns2(evidence)
     return evidence
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
     pauses,
     shared_cuts,
 )
-from paper_repro.feng_tinnakornsrisuphap_2000.measures import saturation
+from paper_repro.feng_tinnakornsrisuphap_2000.measures import axis_below, saturation
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import RUNS, ns2_rows
 from paper_repro.feng_tinnakornsrisuphap_2000.other_sources import clients_with, on_off
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
@@ -156,3 +156,17 @@ def test_only_clients_get_another_source():
     assert sources["lanl"] == sources["snl"] == vf.OnOff
     assert sources["outside_snl"] == sources["outside_lanl"] == vf.Sessions
     assert (traffic.on, traffic.off) == pytest.approx((0.003, 0.097))
+
+
+def test_the_axis_below_a_bound_does_not_depend_on_where_we_ran():
+    """Excesses of 0 up to 20 clients, rising to 0.4 at 60: below a tenth up to 29 of 2 to 60."""
+
+    @dataclass(frozen=True)
+    class Line(Curve):
+        def excess(self, *clients: int) -> np.ndarray:
+            counts = np.array(clients or self.clients)
+            return np.maximum(0, (counts - 20) / 100)[:, np.newaxis]
+
+    for counts in ((2, 20, 60), (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 60)):
+        curve = Line(CURRENT, dict.fromkeys(counts, ()))
+        assert axis_below(curve, 0.1) == pytest.approx([28 / 59])

@@ -20,6 +20,7 @@ from paper_repro.la_walrand_anantharam_1998.networks import (
     rerouted,
     shifted,
 )
+from paper_repro.la_walrand_anantharam_1998.open_questions import swings, swings_a_minute
 from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.la_walrand_anantharam_1998.reported_base import (
     AveragingVegas,
@@ -27,7 +28,7 @@ from paper_repro.la_walrand_anantharam_1998.reported_base import (
     ReportingVegas,
 )
 from paper_repro.la_walrand_anantharam_1998.rerouting import detected
-from paper_repro.la_walrand_anantharam_1998.rules import MS, detect, sender
+from paper_repro.la_walrand_anantharam_1998.rules import MS, detect, margin_ms, sender
 from paper_repro.la_walrand_anantharam_1998.tables import SENT
 
 NAME = "la_walrand_anantharam_1998"
@@ -159,3 +160,31 @@ def test_reported_base_rtts_are_in_seconds(law):
     flow = sender(law, base_rtt=100.0 * MS, acked_transmissions=1, round_end=10**9, una=1)
     law.rules.on_ack(flow, 110 * MS, 1)
     assert flow.vegas_diff == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        ([5, 5, 5], 0),
+        ([0, 1, 2, 3, 4, 5, 6], 1),  # a rise without a fall
+        ([0, 3, 1, 3, 1, 3, 1], 0),  # too shallow
+        ([0, 4, 0, 4, 0], 4),
+        ([9, 7, 8, 5, 4, 6, 8], 2),
+    ],
+)
+def test_swings_go_from_turn_to_turn(values, count):
+    assert swings(np.array(values, float), 4.0) == count
+
+
+def test_swings_of_a_steady_oscillation_by_its_period():
+    """A window of 10 packets with an amplitude of 6, 10 s a period: 12 swings a minute."""
+    time = np.arange(0.0, 141.0)
+    waves = 10 + 6 * np.sin(2 * np.pi * time / 10)
+    record = a_course(waves, np.column_stack([waves])[:, 0])
+    assert swings_a_minute(record, 50.0, 0.5) == pytest.approx(12, abs=0.7)
+    assert swings_a_minute(record, 50.0, 1.3) == 0
+
+
+def test_the_margin_is_the_smaller_of_a_fifth_of_the_base_rtt_and_100_ms():
+    assert margin_ms(300.0) == pytest.approx(60, abs=1e-3)
+    assert margin_ms(501.0) == pytest.approx(100, abs=1e-3)

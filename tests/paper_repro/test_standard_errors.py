@@ -103,6 +103,12 @@ def test_a_series_of_means_has_an_error_for_each_value():
     assert evidence.spread[PACKETS]["figure1.it"] == pytest.approx([1.0, 0.0])
 
 
+def test_rounding_is_no_error():
+    evidence = Evidence()
+    evidence.note_mean(PACKETS, "figure1.it", [1.0, 1.0 + 2e-16])
+    assert evidence.spread[PACKETS]["figure1.it"] == 0.0
+
+
 def an_experiment(measure, seeds: dict[str, tuple[int, ...]]) -> Experiment:
     network = vf.Network(vf.Link(vf.mbps(1), 5), {"reno": vf.Flows(1, vf.Reno(), base_rtt=0.1)})
     jobs = {name: Job(network, 1.0, keep=float, seeds=given) for name, given in seeds.items()}

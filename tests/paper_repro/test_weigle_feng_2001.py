@@ -12,7 +12,8 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.claims import load_paper
-from paper_repro.weigle_feng_2001 import adoption, figure4, heuristics, run, search
+from paper_repro.weigle_feng_2001 import adoption, figure3, figure4, heuristics, run, search
+from paper_repro.weigle_feng_2001.arrivals import GAPS, over_critical_values, starts
 from paper_repro.weigle_feng_2001.bars import against, crossover
 from paper_repro.weigle_feng_2001.counts import Totals, totals
 from paper_repro.weigle_feng_2001.networks import (
@@ -184,3 +185,50 @@ def test_goodput_by_flow_of_a_mixture():
 def test_the_longest_pause_of_each_flow():
     delivered = np.array([[0, 0], [0, 1], [2, 2], [2, 3], [2, 4], [5, 5]])
     assert adoption.longest_pause(np.arange(6.0), delivered) == pytest.approx([3.0, 1.0])
+
+
+def test_gaps_of_a_poisson_process_are_within_what_chance_allows_and_others_are_not():
+    rng = np.random.default_rng(1)
+    exponential = rng.exponential(0.5, (1000, 20))
+    assert max(over_critical_values(exponential)) < 1
+    assert over_critical_values(rng.uniform(0, 1, (1000, 20)))[0] > 10
+    half = np.repeat(exponential, 2, axis=1)  # each gap twice
+    distance, correlation = over_critical_values(half)
+    assert distance < 2
+    assert correlation > 10
+
+
+def test_starts_are_where_packets_arrive():
+    times = np.arange(0.0, 10.0, 0.1)
+    arrivals = np.arange(0.25, 8.0, 0.3)  # of one source; the other has two at once
+    delivered = np.array([np.searchsorted(arrivals, times), 2 * np.searchsorted(arrivals, times)])
+    run = xr.Dataset(
+        {"flow_delivered": (("time", "flow"), delivered.T.astype(float))}, {"time": times}
+    )
+    found = starts(run)
+    assert found.shape == (2, GAPS + 1)
+    assert found[0] == pytest.approx(arrivals[: GAPS + 1], abs=0.1)
+    assert found[1] == pytest.approx(np.repeat(arrivals, 2)[: GAPS + 1], abs=0.1)
+
+
+def a_run(acked: float, dropped: float, share: float) -> Totals:
+    zero = {"reno": 0.0, "vegas": 0.0}
+    counts = {"reno": acked * (1 - share), "vegas": acked * share}
+    return Totals(counts, zero, zero, zero, zero, acked, dropped, 0.0, 0.0, 0.0, 1.0)
+
+
+def test_runs_with_equal_drop_rates_are_alike_if_drops_are_the_cause():
+    def share_of(dropped: float) -> float:
+        return 0.5 + 0.1 * math.log(dropped / 0.01)
+
+    one = [[a_run(1000, p, share_of(p))] for p in (0.04, 0.02, 0.01)]
+    two = [[a_run(1000, p, share_of(p))] for p in (0.08, 0.04, 0.02)]
+    acks = figure3.full_two_way() / figure3.full_utilisation(1)
+    used, ratio = figure3.at_equal_drops(one, two)
+    assert used == pytest.approx(1 / acks)  # all of the link, but for the ACKs
+    assert ratio == pytest.approx(1)
+    other = [[a_run(1000, p, 0.6)] for p in (0.08, 0.04, 0.02)]
+    before = [share_of(p) / (1 - share_of(p)) for p in (0.04, 0.02)]
+    assert figure3.at_equal_drops(one, other)[1] == pytest.approx(
+        np.mean([1.5 / value for value in before])
+    )
