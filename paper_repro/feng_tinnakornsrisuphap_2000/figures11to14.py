@@ -32,7 +32,9 @@ PER_BIN = 5
 CUT = 0.7
 """Fraction of the previous sample below which a window counts as cut."""
 NEAR = 0.5
-"""Largest relative distance of a window that counts as near the optimal one."""
+"""Largest relative distance of a window that counts as near the optimal one (chosen)."""
+OTHER_NEAR = {"packets, within a quarter": 0.25, "packets, within three quarters": 0.75}
+"""Other distances, by source of the evidence."""
 PAUSE = 2.0
 """Length of a pause, s: "without transmitting anything for more than two seconds"."""
 WIDTHS = (2.4, 1.5, 0.7)
@@ -115,11 +117,11 @@ def fluctuation(windows: Windows) -> float:
     return float(np.mean(windows.cwnd.std(0) / windows.cwnd.mean(0)))
 
 
-def near_best(windows: Windows) -> float:
-    """Return the fraction of the samples in which a window is within half of the optimal one."""
+def near_best(windows: Windows, near: float = NEAR) -> float:
+    """Return the fraction of the samples in which a window is within `near` of the optimal one."""
     clients = windows.cwnd.shape[1]
     best = (PROPOSED.bandwidth_delay + SWITCH_BUFFER) / clients
-    return float((abs(windows.cwnd / best - 1) < NEAR).mean())
+    return float((abs(windows.cwnd / best - 1) < near).mean())
 
 
 def jobs() -> Mapping[str, Job]:
@@ -156,6 +158,9 @@ def measure(results: Results) -> Evidence:
         for name in runs[0]:
             values = [run[name] for run in runs]
             evidence.note_mean(PACKETS, f"{NAME}.{law}_{name}_{clients}", values)
+        for source, near in OTHER_NEAR.items():
+            values = [near_best(windows, near) for windows in results[str(figure)]]
+            evidence.note_mean(source, f"{NAME}.{law}_near_best_{clients}", values)
         fluctuations[law, clients] = np.mean([run["fluctuation"] for run in runs])
     ratios = [float(fluctuations["reno", n] / fluctuations["vegas", n]) for n in (35, 60)]
     evidence.note(PACKETS, f"{NAME}.fluctuation_reno_over_vegas", ratios)

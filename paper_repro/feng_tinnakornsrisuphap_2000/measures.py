@@ -27,6 +27,8 @@ Runs = Mapping[str, list[Summary]]
 """Summaries of the runs of one topology, by the run's name."""
 HARDLY = 0.10
 """Excess of the c.o.v. over theory (fraction) that is still small; the paper's "less than 10 %"."""
+OTHER_BOUNDS = (0.05, 0.20)
+"""Other excesses from which Reno's burstiness may be said to begin."""
 WHOLE = (PACKETS, LANL_ONLY)
 """Sources of evidence that have all points of the curves."""
 METHOD = "local_whittle"
@@ -135,6 +137,10 @@ def note_whole_curves(found: Found, source: str) -> None:
     above, busy = excess > HARDLY, clients >= found.busy
     if above.any():
         found.note_one("reno_begins", float(clients[above][0]), source)
+    for bound in OTHER_BOUNDS:
+        if (excess > bound).any():
+            first = float(clients[excess > bound][0])
+            found.note_one("reno_begins", first, f"{source}, above {100 * bound:g} % counts")
     found.note_one("vegas_share_hardly", float(np.mean(vegas.excess().mean(1) < HARDLY)), source)
     found.note("vegas_axis_hardly", axis_below(vegas, HARDLY), source)
     alike = (vegas.excess() < HARDLY).mean(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +25,8 @@ PAIRS = {"default": (1, 3), "large": (100, 105)}
 """Alpha and beta of the tests, packets."""
 FAST = (75, 80)
 """Alpha and beta on networks 3 and 4, packets."""
+SEEDS = (1, 2, 3)
+"""Seeds of all runs."""
 SAMPLES = 4001
 """Samples of a trajectory, one every 50 ms."""
 
@@ -69,12 +71,14 @@ def mixed(vegas: int, pair: str) -> vf.Network:
 
 def jobs() -> Mapping[str, Job]:
     """Return runs of each number of Vegas flows, of pauses, and of networks 3 and 4."""
-    runs = {f"{pair}_{count}": run_of(mixed(count, pair)) for pair in PAIRS for count in VEGAS}
+    runs = {
+        f"{pair}_{count}": run_of(mixed(count, pair), SEEDS) for pair in PAIRS for count in VEGAS
+    }
     half = runs["large_25"]
     runs["pauses"] = replace(half, keep=pauses_by_law, samples=SAMPLES)
     for number in (3, 4):
         network = with_pair(table_1(number), FAST)
-        runs[f"late_{number}"] = Job(network, float(SECONDS), keep=by_half)
+        runs[f"late_{number}"] = Job(network, float(SECONDS), keep=by_half, seeds=SEEDS)
     return runs
 
 
@@ -83,9 +87,19 @@ def flow_ratio(run: Totals, vegas: int) -> float:
     return run.ratio * (FLOWS - vegas) / vegas
 
 
+def mean_ratio(runs: Sequence[Totals], vegas: int) -> float:
+    """Return the mean over seeds of that ratio."""
+    return float(np.mean([flow_ratio(run, vegas) for run in runs]))
+
+
 def fair_part(run: Totals, vegas: int) -> float:
     """Return the goodput of a Vegas flow over a fair share of all goodput."""
     return run.acked["vegas"] / vegas / (run.all_acked / FLOWS)
+
+
+def mean_part(runs: Sequence[Totals], vegas: int) -> float:
+    """Return the mean over seeds of that part."""
+    return float(np.mean([fair_part(run, vegas) for run in runs]))
 
 
 def measure(results: Results) -> Evidence:
@@ -93,20 +107,20 @@ def measure(results: Results) -> Evidence:
     evidence = Evidence()
     few = VEGAS[0]
     effects = [
-        fair_part(results[f"large_{count}"][0], count)
-        - fair_part(results[f"default_{count}"][0], count)
+        mean_part(results[f"large_{count}"], count) - mean_part(results[f"default_{count}"], count)
         for count in VEGAS
     ]
-    pauses = results["pauses"][0]
-    late, whole = (
-        results["late_4"][0][place] / results["late_3"][0][place] for place in (0, 1)
-    )  # fmt: skip
+    pauses = {
+        law: np.mean([run[law] for run in results["pauses"]]) for law in ("reno", "vegas")
+    }  # fmt: skip
+    acked = {number: np.mean(results[f"late_{number}"], axis=0) for number in (3, 4)}
+    late, whole = acked[4] / acked[3]
     measures = {
-        "few_with_default": flow_ratio(results[f"default_{few}"][0], few),
-        "few_with_large": flow_ratio(results[f"large_{few}"][0], few),
+        "few_with_default": mean_ratio(results[f"default_{few}"], few),
+        "few_with_large": mean_ratio(results[f"large_{few}"], few),
         "effect_of_parameters": effects,
-        "blocked": pauses["reno"] / pauses["vegas"],
-        "late_minus_whole": late - whole,
+        "blocked": float(pauses["reno"] / pauses["vegas"]),
+        "late_minus_whole": float(late - whole),
     }
     for name, value in measures.items():
         evidence.note(PACKETS, f"adoption.{name}", value)
