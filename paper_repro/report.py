@@ -195,7 +195,7 @@ def doubts_of(judged: Judged) -> str:
         text += f", but not by {', '.join(judged.disagreeing)}"
     if judged.undecided:
         others = " or ".join(verdict.value for verdict in judged.undecided)
-        text += f" (undecided: {others} within two standard errors)"
+        text += f" (undecided: within two standard errors also {others})"
     return text
 
 

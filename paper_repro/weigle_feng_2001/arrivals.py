@@ -21,11 +21,11 @@ __all__ = ["ARRIVALS", "over_critical_values", "starts"]
 
 SOURCES = 200
 """Sources of a run."""
-SEEDS = {"nps": range(1, 6), "pareto": range(6, 11)}
+SEEDS = {"nps": range(1, 21), "pareto": range(21, 41)}
 """Seeds by kind of traffic; with the same ones both would draw the same gaps."""
-SECONDS = 20.0
-"""Simulated time, s: twice the mean time of the gaps that count."""
-SAMPLES = 20001
+SECONDS = 30.0
+"""Simulated time, s: three times the mean time of the gaps that count."""
+SAMPLES = 30001
 """Samples of a trajectory, one every millisecond."""
 GAPS = 20
 """Gaps of each source that count, the first ones: so long ones are not left out at the end."""

@@ -167,7 +167,12 @@ def test_an_error_that_the_experiment_states_stays():
 @pytest.mark.parametrize(
     ("value", "error", "expected", "shown"),
     [
-        (10.0, 1.0, NEAR_TEN, "packets: 10 ± 1 | **reproduced** (undecided: not reproduced within"),
+        (
+            10.0,
+            1.0,
+            NEAR_TEN,
+            "packets: 10 ± 1 | **reproduced** (undecided: within two standard errors also",
+        ),
         ([1.0, 2.0], [0.25, 0.0], {"above": 0}, "packets: 1 ± 0.25, 2 ± 0 | **reproduced** |"),
     ],
 )
