@@ -78,8 +78,9 @@ def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) ->
     for name, end in (("first_100", BRIEF), ("first_300", MIDDLE)):
         evidence.note(source, f"jitter_200.{name}", mean(cubic, 0, end) / mean(reno, 0, end))
     evidence.note(source, "jitter_200.attack", times_to(HALF, reno) / times_to(HALF, cubic))
-    cycles = [np.mean([record.cycle() for record in records]) for records in (cubic, reno)]
-    evidence.note(source, "jitter_200.cycles", float(cycles[0] / cycles[1]))
+    for name, after in (("cycles", 0.0), ("later_cycles", BRIEF)):
+        cycles = [np.mean([record.cycle(after) for record in runs]) for runs in (cubic, reno)]
+        evidence.note(source, f"jitter_200.{name}", float(cycles[0] / cycles[1]))
     evidence.note(
         source,
         "jitter_200.more_even",
