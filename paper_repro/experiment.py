@@ -64,6 +64,8 @@ class Evidence:
     spread: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
     """Standard errors of values from several seeds, by source and measure: of a number, or of each
     value of a series."""
+    pairs: set[tuple[str, str]] = field(default_factory=set)
+    """Sources and measures without an error by the jackknife (see `note_pair`)."""
 
     def note(self, source: str, measure: str, value: float | Sequence[float]) -> None:
         """Record a number or a series."""
@@ -86,6 +88,14 @@ class Evidence:
         self.note(source, measure, rows.mean(axis=0))
         if len(rows) > 1:
             self.spread.setdefault(source, {})[measure] = standard_error(rows).tolist()
+
+    def note_pair(self, source: str, measure: str, value: float) -> None:
+        """Record a number from runs that share a seed, of which others have more seeds.
+
+        Without that seed they are no pair, so that the jackknife has no error for it.
+        """
+        self.note(source, measure, value)
+        self.pairs.add((source, measure))
 
     def add(self, other: Evidence) -> None:
         """Add the values of another experiment."""

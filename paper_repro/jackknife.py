@@ -23,7 +23,8 @@ def with_errors(experiment: Experiment, results: Results) -> Evidence:
 
     Jobs with the same seeds lose the same seed at a time, so that what their runs have in common
     stays in common. Errors from jobs with other seeds are independent. An error that the
-    experiment states itself stays. A measure has none if it does not depend on several seeds.
+    experiment states itself stays. A measure has none if it does not depend on several seeds, or
+    compares runs of one seed.
     """
     evidence = experiment.measure(results)
     variances: dict[tuple[str, str], np.ndarray] = {}
@@ -33,7 +34,7 @@ def with_errors(experiment: Experiment, results: Results) -> Evidence:
         for key, variance in variances_of(evidence.found, parts).items():
             variances[key] = variances.get(key, np.zeros(())) + variance
     for (source, measure), variance in variances.items():
-        if variance.any():
+        if variance.any() and (source, measure) not in evidence.pairs:
             error = np.sqrt(variance).tolist()
             evidence.spread.setdefault(source, {}).setdefault(measure, error)
     return evidence

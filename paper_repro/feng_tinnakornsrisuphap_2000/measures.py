@@ -195,7 +195,7 @@ def note_red(found: Found) -> None:
         changes["packets"].append(abs(red.packets / plain.packets - 1))
         changes["loss"].append(abs(red.loss - plain.loss))
     for name, values in changes.items():
-        found.note_one(f"red_changes_{name}", max(values))
+        found.evidence.note_pair(PACKETS, f"{found.prefix}.red_changes_{name}", max(values))
 
 
 def note_places(found: Found) -> None:

@@ -189,3 +189,13 @@ def test_the_report_shows_errors_and_undecided_verdicts(tmp_path, value, error, 
     document = report.document([chapter], 1.0)["papers"]["a_paper"]
     assert document["undecided"] == undecided
     assert document["claims"]["a"]["standard_error"] == error
+
+
+def test_a_pair_of_one_seed_has_no_error():
+    def measure(results) -> Evidence:
+        evidence = Evidence()
+        evidence.note_pair(PACKETS, "figure1.change", results["a"][0] - results["b"][0])
+        return evidence
+
+    experiment = an_experiment(measure, {"a": (1, 2), "b": (1,)})
+    assert with_errors(experiment, {"a": [1.0, 6.0], "b": [1.5]}).spread == {}
