@@ -274,6 +274,7 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
                 "where": judged.claim.where,
                 "says": judged.claim.says,
                 "expect": judged.claim.expect.text(),
+                "tolerance": judged.claim.tolerance,
                 "verdict": judged.verdict.value,
                 "judged_by": judged.source,
                 "found": dict(judged.found),

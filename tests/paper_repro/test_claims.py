@@ -225,7 +225,8 @@ def test_the_report_has_claim_evidence_and_reason_in_both_forms(tmp_path):
     assert "| `figure1` | It \\| all | 4 | 1 | 24 | 1 to 3 |" in markdown.read_text()
     row = next(line for line in markdown.read_text().splitlines() if line.startswith("| `a`"))
     assert row.count("|") - row.count("\\|") == 7
-    for part in ("it \\| is 10", "packets: 3.25; ns-2: 4", "**contradicted**: for that"):
+    parts = "it \\| is 10", "10: printed", "packets: 3.25; ns-2: 4", "**contradicted**: for that"
+    for part in parts:
         assert part in row
     html = page.read_text()
     assert "<td>packets: 3.25; ns-2: 4</td>" in html
