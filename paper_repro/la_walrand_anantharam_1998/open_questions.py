@@ -29,8 +29,11 @@ BEGINNING = 50.0
 LATE = 95.0
 """Time from which windows that settle have settled, s: the second half of that period."""
 DEPTH = 0.5
-"""Depth of a swing of a window, as a fraction of its mean (chosen)."""
-OTHER_DEPTHS = {"packets, swings of a quarter": 0.25, "packets, swings of the whole mean": 1.0}
+"""Depth of a reversal of a window, as a fraction of its mean (chosen)."""
+OTHER_DEPTHS = {
+    "packets, reversals by a quarter": 0.25,
+    "packets, reversals by the whole mean": 1.0,
+}
 """Other depths, by source of the evidence."""
 SHIFTS = 24
 """Number of runs of each network."""
@@ -57,10 +60,10 @@ def window_deviation(record: RecordedRun) -> float:
     return float(record.cwnd[period].std(axis=0).mean())
 
 
-def swings(values: np.ndarray, depth: float) -> int:
+def reversals(values: np.ndarray, depth: float) -> int:
     """Return the number of falls and rises of a series by at least `depth`, from turn to turn.
 
-    >>> swings(np.array([0, 4, 3, 5, 1, 2, 0, 6]), 4.0)
+    >>> reversals(np.array([0, 4, 3, 5, 1, 2, 0, 6]), 4.0)
     3
     """
     count, direction = 0, 0
@@ -74,29 +77,29 @@ def swings(values: np.ndarray, depth: float) -> int:
     return count
 
 
-def swings_a_minute(record: RecordedRun, begin: float, depth: float) -> float:
-    """Return the swings of a window from a time (s) on, mean over connections, 1/min.
+def reversals_a_minute(record: RecordedRun, begin: float, depth: float) -> float:
+    """Return the reversals of a window from a time (s) on, mean over connections, 1/min.
 
     Args:
         record: the run.
         begin: start of the period, s.
-        depth: depth of a swing, as a fraction of a window's mean in the period.
+        depth: depth of a reversal, as a fraction of a window's mean in the period.
     """
     windows = record.cwnd[record.within(begin, DURATION)].T
-    counts = [swings(window, depth * float(window.mean())) for window in windows]
+    counts = [reversals(window, depth * float(window.mean())) for window in windows]
     return float(np.mean(counts)) / (DURATION - begin) * 60
 
 
-def note_swings(evidence: Evidence, results: Results) -> None:
-    """Record how many more swings there are than with the paper's values, 1/min."""
+def note_reversals(evidence: Evidence, results: Results) -> None:
+    """Record how many more reversals there are than with the paper's values, 1/min."""
     usual, low, often = (records(results, name) for name in ("usual", "low", "often"))
     for source, depth in {PACKETS: DEPTH, **OTHER_DEPTHS}.items():
         for name, runs, begin in (
-            ("more_swings_often", often, BEGINNING),
-            ("more_late_swings_low", low, LATE),
+            ("more_reversals_often", often, BEGINNING),
+            ("more_late_reversals_low", low, LATE),
         ):
             more = [
-                swings_a_minute(a, begin, depth) - swings_a_minute(b, begin, depth)
+                reversals_a_minute(a, begin, depth) - reversals_a_minute(b, begin, depth)
                 for a, b in zip(runs, usual, strict=True)
             ]
             note_means(evidence, f"open_questions.{name}", more, source)
@@ -122,7 +125,7 @@ def measure(results: Results) -> Evidence:
     note_means(evidence, "open_questions.swing_low_over_usual", unsettled, PACKETS)
     ratios = [window_deviation(a) / window_deviation(b) for a, b in zip(often, usual, strict=True)]
     note_means(evidence, "open_questions.swing_often_over_usual", ratios, PACKETS)
-    note_swings(evidence, results)
+    note_reversals(evidence, results)
     delays = [
         [time_to_detect(delay) for delay in records(results, f"seldom/{groups}")]
         for groups in GROUPS

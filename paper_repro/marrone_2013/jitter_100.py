@@ -76,7 +76,7 @@ def note_long(evidence: Evidence, source: str, records: Sequence[RecordedFlow]) 
     evidence.note_mean(source, "jitter_100.maximum", [c.reaches(LARGEST) for c in records])
     nearly, window = f"{source}, 90 Mbit/s counts", f"{source}, the window's maximum"
     evidence.note_mean(nearly, "jitter_100.maximum", [c.reaches(FULL) for c in records])
-    evidence.note_mean(window, "jitter_100.maximum", [c.widest() for c in records])
+    evidence.note_mean(window, "jitter_100.maximum", [c.largest_window_at() for c in records])
     late = [c.throughput(EXTENDED / 2) for c in records]
     evidence.note_mean(source, "jitter_100.stable", late)
 

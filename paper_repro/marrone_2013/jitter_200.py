@@ -93,7 +93,7 @@ def note_maximum(evidence: Evidence, source: str, prefix: str, results: Results)
     definitions = {
         source: lambda record: record.reaches(LARGEST),
         f"{source}, 90 Mbit/s counts": lambda record: record.reaches(FULL),
-        f"{source}, the window's maximum": lambda record: record.widest(),
+        f"{source}, the window's maximum": lambda record: record.largest_window_at(),
     }
     for name, time_of in definitions.items():
         times = [[time_of(record) for record in results[prefix + law]] for law in ("reno", "vegas")]

@@ -78,7 +78,7 @@ class RecordedFlow:
         fast = rates >= rate
         return float(ends[np.argmax(fast)]) if fast.any() else self.until
 
-    def widest(self) -> float:
+    def largest_window_at(self) -> float:
         """Return when the window first is within 1 % of its largest, s."""
         return float(self.times[np.argmax(self.cwnd >= 0.99 * self.cwnd.max())])
 

@@ -20,7 +20,7 @@ from paper_repro.la_walrand_anantharam_1998.networks import (
     rerouted,
     shifted,
 )
-from paper_repro.la_walrand_anantharam_1998.open_questions import swings, swings_a_minute
+from paper_repro.la_walrand_anantharam_1998.open_questions import reversals, reversals_a_minute
 from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.la_walrand_anantharam_1998.reported_base import (
     AveragingVegas,
@@ -172,17 +172,17 @@ def test_reported_base_rtts_are_in_seconds(law):
         ([9, 7, 8, 5, 4, 6, 8], 2),
     ],
 )
-def test_swings_go_from_turn_to_turn(values, count):
-    assert swings(np.array(values, float), 4.0) == count
+def test_reversals_go_from_turn_to_turn(values, count):
+    assert reversals(np.array(values, float), 4.0) == count
 
 
-def test_swings_of_a_steady_oscillation_by_its_period():
-    """A window of 10 packets with an amplitude of 6, 10 s a period: 12 swings a minute."""
+def test_reversals_of_a_steady_oscillation_by_its_period():
+    """A window of 10 packets with an amplitude of 6, 10 s a period: 12 reversals a minute."""
     time = np.arange(0.0, 141.0)
     waves = 10 + 6 * np.sin(2 * np.pi * time / 10)
     record = a_course(waves, np.column_stack([waves])[:, 0])
-    assert swings_a_minute(record, 50.0, 0.5) == pytest.approx(12, abs=0.7)
-    assert swings_a_minute(record, 50.0, 1.3) == 0
+    assert reversals_a_minute(record, 50.0, 0.5) == pytest.approx(12, abs=0.7)
+    assert reversals_a_minute(record, 50.0, 1.3) == 0
 
 
 def test_the_margin_is_the_smaller_of_a_fifth_of_the_base_rtt_and_100_ms():
