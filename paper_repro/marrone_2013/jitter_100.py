@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from scipy.stats import rankdata
 
 from paper_repro.experiment import LINUX, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.marrone_2013.drawing import draw_panels, fastest, slowest, throughput, windows
@@ -145,10 +146,17 @@ def note_causes(evidence: Evidence, results: Results) -> None:
     reaches = [record.reaches(FULL) for record in results["long vegas"]]
     evidence.note_mean(PACKETS, "jitter_100.vegas_reaches", reaches)
     records = results["reno"]
-    thresholds = [float(np.interp(EARLY, c.times, c.ssthresh)) for c in records]
-    rates = [record.throughput() for record in records]
-    correlation = float(np.corrcoef(thresholds, rates)[0, 1])
-    evidence.note(PACKETS, "jitter_100.threshold_and_rate", correlation)
+    thresholds = np.array([float(np.interp(EARLY, c.times, c.ssthresh)) for c in records])
+    rates = np.array([record.throughput() for record in records])
+    others = np.arange(len(records)) != thresholds.argmax()
+    pairs = {
+        PACKETS: (thresholds, rates),
+        "packets, by rank": (rankdata(thresholds), rankdata(rates)),
+        "packets, without the highest threshold": (thresholds[others], rates[others]),
+    }
+    for source, pair in pairs.items():
+        correlation = float(np.corrcoef(*pair)[0, 1])
+        evidence.note(source, "jitter_100.threshold_and_rate", correlation)
     evidence.note(LINUX, "jitter_100.decides_in_order", kernel("in_order", "vegas", "vegas_on"))
 
 
