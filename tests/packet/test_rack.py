@@ -26,7 +26,7 @@ from vegasfluid.packet.rack.records import (
     REORDERING_TIMER,
     RTO_TIMER,
 )
-from vegasfluid.packet.rack.scoreboard import advance_rack, in_flight
+from vegasfluid.packet.rack.scoreboard import advance_rack, detect_losses, in_flight
 from vegasfluid.packet.sender import expire_rto, send_window
 
 MS = 10**9
@@ -92,6 +92,15 @@ def test_three_packets_out_of_order_start_recovery() -> None:
     assert sender.flow.state == RECOVERY
     assert sender.resent == [10]
     assert sender.flow.ssthresh == 10
+
+
+def test_where_all_older_packets_were_delivered_or_lost_nothing_is_waited_for() -> None:
+    """In recovery the reordering window is 0 (RFC 8985, section 6.2); 11 to 13 are delivered."""
+    sender = Sender(20)
+    for number in (1, 2, 3):
+        sender.ack(RTT + number * MS, 10, 11, 11 + number)
+    assert sender.call(detect_losses, RTT + 3 * MS) == 0
+    assert sender.flow.lost_below == 14  # the search goes on there
 
 
 def test_with_fewer_the_reordering_window_is_a_quarter_of_the_smallest_rtt() -> None:

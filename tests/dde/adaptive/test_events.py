@@ -196,3 +196,26 @@ def test_answers_of_the_relay_are_checked():
     """The error of standing still would be seen."""
     known = answer(RELAY)[1]
     assert errors(RELAY, np.zeros_like(known)).max() == pytest.approx(1.0)
+
+
+@pytest.mark.unoptimised
+def test_an_excursion_within_a_step_that_ends_further_away_is_found():
+    """One end is within twice the change over the step, the other is not.
+
+    The indicator is 0.46 s^2 - 0.41 s + 0.07 in the second of three steps: below 0 for
+    sqrt(0.41^2 - 4 * 0.46 * 0.07) / 0.46 s, during which y' is 1.
+    """
+
+    def rhs(t, y, history, args, above):
+        return jnp.where(above[0], 0.0, 1.0) * jnp.ones(1)
+
+    def guards(t, y, history, args):
+        s = jnp.clip(t - 1.0, 0.0, 1.0)
+        return jnp.array([0.07 + s * (-0.41 + 0.46 * s)])
+
+    found = dde.solve(
+        rhs, diffrax.Bosh3(), 0.0, 3.0, 1.0, jnp.zeros(1), guards=guards, max_steps=50,
+        stepsize_controller=diffrax.ConstantStepSize(),
+    )  # fmt: skip
+    assert int(found.stats["num_events"]) == 2
+    assert float(found.ys[0, 0]) == pytest.approx(0.0393**0.5 / 0.46, rel=1e-6)
