@@ -11,6 +11,8 @@ demo: $(READY)
 
 # XLA's older code generator compiles in three quarters of the time.
 notebooks docs: export XLA_FLAGS += --xla_cpu_use_fusion_emitters=false
+# The site uses the packet kernels that the tests have compiled.
+notebooks docs: export VEGASFLUID_CACHE_DIR ?= $(CURDIR)/build/compiled-for-tests
 
 # `make test K=fluid` runs the tests of a folder (tests/fluid and the examples in vegasfluid/fluid);
 # any other K is a word that a test's name holds.
