@@ -15,7 +15,9 @@ import pytest
 
 from tests.dde.adaptive.solving import tolerance
 from vegasfluid import dde
-from vegasfluid.dde.adaptive.states import StructuredHistory, vector_and_form
+from vegasfluid.dde.adaptive.options import with_defaults
+from vegasfluid.dde.adaptive.state_options import options_of_vector
+from vegasfluid.dde.adaptive.states import StateForm, StructuredHistory, vector_and_form
 from vegasfluid.errors import InvalidInput, Unsupported
 
 BOSH3, TSIT5 = diffrax.Bosh3(), diffrax.Tsit5()
@@ -312,3 +314,22 @@ def test_a_neutral_equation_of_a_tree():
         initial_history=lambda s, args: {"a": jnp.full((2, 1), s)},
     )  # fmt: skip
     np.testing.assert_allclose(solution.ys["a"][0], np.full((2, 1), 0.5), atol=1e-9)
+
+
+def test_a_norm_of_the_users_sees_the_tree():
+    """Diffrax's own norm sees the vector, as it always does."""
+    form = StateForm(jax.tree.structure({"a": 0, "b": 0}), ((), (2,)), (False, False))
+
+    def largest(state):
+        return jnp.max(jnp.abs(state["b"]))
+
+    for given in (
+        diffrax.PIDController(1e-3, 1e-6, norm=largest),
+        diffrax.ClipStepSizeController(diffrax.PIDController(1e-3, 1e-6, norm=largest)),
+    ):
+        options = with_defaults({"stepsize_controller": given})
+        controller = options_of_vector(options, form)["stepsize_controller"]
+        norm = getattr(controller, "controller", controller).norm
+        assert float(norm(jnp.array([9.0, -4.0, 2.0]))) == 4.0
+    usual = with_defaults({})["stepsize_controller"]
+    assert options_of_vector(with_defaults({}), form)["stepsize_controller"].norm is usual.norm
