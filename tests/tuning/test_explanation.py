@@ -18,7 +18,9 @@ from vegasfluid.cli.show_explanation import show_explanation
 from vegasfluid.modelfile import dumps
 from vegasfluid.tuning import explain
 from vegasfluid.tuning.explanation import Explanation, drop_tail_backlog
+from vegasfluid.tuning.explanation_text import saturation_line
 from vegasfluid.tuning.rules_of_thumb import RULES
+from vegasfluid.tuning.theory import EquilibriumTheory
 
 LAW = Vegas(7, 9, dialect="ns2")
 TIMES = {"until": 20.0, "warmup": 5.0}
@@ -208,6 +210,32 @@ def test_screen_where_no_alpha_has_the_goal(office_explanation, capsys):
     assert (
         "no alpha gives a ratio of 5. The lines below use the recommended alpha, "
         "which gives 0.83" in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("largest_ratio", "limit"), [(1.25, " The ratio cannot exceed 1.25."), (None, "")]
+)
+def test_saturation_line(largest_ratio, limit):
+    """It states the largest ratio where the equilibrium theory has one."""
+    theory = EquilibriumTheory(
+        alpha=4.0,
+        ratio=1.0,
+        target_missed="",
+        regime="below saturation",
+        recovering_fraction=0.25,
+        window_elasticity=0.5,
+        ratio_elasticity=0.5,
+        terms={},
+        elasticities={},
+        saturation_alpha=10.0,
+        largest_ratio=largest_ratio,
+        stability=None,
+        stability_missing="",
+    )
+    assert saturation_line(recommended(office(), LAW), theory) == (
+        "Flows of vegas recover from losses in 25 % of their round trips. Beyond alpha = 10, 2.50 "
+        f"times this alpha, only losses limit their windows.{limit}"
     )
 
 

@@ -18,7 +18,7 @@ from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.tuning import recommend
 from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement, measure
-from vegasfluid.tuning.minimax import FAIR, MinimaxSearch, ScenarioBound
+from vegasfluid.tuning.minimax import FAIR, MinimaxSearch, ScenarioBound, assess
 from vegasfluid.tuning.minimax_fluid import (
     PLATEAU_TOLERANCE,
     PLATEAU_XTOL,
@@ -27,6 +27,7 @@ from vegasfluid.tuning.minimax_fluid import (
     search_minimax,
 )
 from vegasfluid.tuning.parameters import with_alpha
+from vegasfluid.tuning.result import Robustness, ScenarioResult
 from vegasfluid.tuning.scenarios import Scenario, corners, make_scenarios
 from vegasfluid.tuning.settings import RunSettings, resolve_settings
 
@@ -274,6 +275,63 @@ def test_regret_counts_on_both_sides_of_the_target():
         ([hopeless], 0.0),
     ):
         assert search_on(*active).regret(Vegas()) == pytest.approx(regret)
+
+
+def test_extreme_scenarios_of_the_nominal_law_become_active_once():
+    """With the nominal law scenario 1 is lowest and 3 highest; 1 is active before.
+
+    The least distance of scenario 1, log 4, is on packets, and is not replaced by the fluid's.
+    """
+    evaluators = {index: made_job([ratio] * 2) for index, ratio in enumerate((1, 0.25, 1.1, 1.5))}
+    hopeless = ScenarioBound(1, evaluators[1], least=math.log(4))
+    search = search_on(hopeless)
+    search.scenarios, search.evaluators = make_scenarios(NETWORK, COUNTS, PLACE)[:4], evaluators
+    search.fluids = Made(lambda x: 0.0 * x, lambda x: -x, lambda x: 0.5 * x, lambda x: x)
+    optimum: Any = SimpleNamespace(least=np.zeros(4))
+    search.optimum = optimum
+    nominal: Any = SimpleNamespace(after=SimpleNamespace(law=Vegas(2, 4), fluid={}))
+    robust = assess(search, COUNTS, nominal, Vegas(3, 5), {})
+    assert sorted(search.active_indices) == [1, 3]
+    assert search.active[0] is hopeless
+    assert robust.regret == robust.nominal_regret == pytest.approx(math.log(1.5))
+    assert robust.lowest.packets.ratio == pytest.approx(0.25)
+    assert robust.highest.packets.ratio == pytest.approx(1.5)
+
+
+FAR_ABOVE = (0.75, 0.4, math.log(1.5))
+"""Highest and lowest ratio, and the largest |log(ratio / target)| of the two, with target 1/2."""
+FAR_BELOW = (0.6, 0.25, math.log(2.0))
+"""The same where the lowest ratio is farther from the target."""
+
+
+@pytest.mark.parametrize(
+    ("recommended", "nominal"), [(FAR_ABOVE, FAR_BELOW), (FAR_BELOW, FAR_ABOVE)]
+)
+def test_the_worst_scenario_is_the_farther_one_of_highest_and_lowest(recommended, nominal):
+    """With the recommended parameters and with those of the nominal network."""
+    scenario = Scenario("nominal", {}, {}, NETWORK)
+
+    def with_ratio(ratio: float) -> ScenarioResult:
+        """Two packet runs of the scenario, each with this goodput ratio."""
+        return ScenarioResult(scenario, ratio, Measurement(({"ratio": ratio},) * 2))
+
+    unused: Any = None
+    robust = Robustness(
+        target_ratio=0.5,
+        ranges=COUNTS,
+        scenarios=(),
+        highest=with_ratio(recommended[0]),
+        lowest=with_ratio(recommended[1]),
+        nominal=unused,
+        nominal_optimum=unused,
+        nominal_highest=with_ratio(nominal[0]),
+        nominal_lowest=with_ratio(nominal[1]),
+        regret=0.0,
+        nominal_regret=0.0,
+        fluid_regret=0.0,
+    )
+    assert robust.worst == pytest.approx(recommended[2])
+    assert robust.nominal_worst == pytest.approx(nominal[2])
 
 
 @pytest.fixture

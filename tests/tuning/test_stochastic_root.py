@@ -196,6 +196,22 @@ def test_out_of_reach_above(start):
     assert result.reason == message
 
 
+def test_on_a_plateau_below_the_target_the_smallest_alpha_is_best():
+    """Alphas 20 and 80 give ratios within 1 % of each other; 20 keeps the shorter queue."""
+    ratios = {5.0: 0.7, 20.0: 0.795, 80.0: 0.8}
+    result, settings = run_search(
+        ratios.__getitem__,
+        start=5.0,
+        settle=lambda alpha: min(ratios, key=lambda one: abs(one - alpha)),
+        limits=(5.0, 80.0),
+    )
+    assert settings == [5.0, 20.0, 80.0]
+    assert not result.reached
+    assert result.best == AlphaSetting(20.0, 2.0)
+    message = "even with the largest setting (alpha 80, beta 82) the ratio is 0.795, below 1"
+    assert result.reason == message
+
+
 @pytest.mark.parametrize(("plateau", "reached"), [(0.9, False), (0.93, True)])
 def test_the_end_of_what_can_be_set_counts_within_ten_percent(plateau, reached):
     result, _ = run_search(lambda alpha: plateau * min(alpha / 10, 1), start=20.0)
