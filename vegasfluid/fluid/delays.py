@@ -12,8 +12,8 @@ from vegasfluid.fluid.shapes import Number
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Link, Network
 
-__all__ = ["DelayBounds", "DelayEvents", "delay_events", "longest_delay", "propagation_delays"]
-__all__ += ["shortest_delay"]
+__all__ = ["DelayBounds", "DelayEvents", "bounds_of_delays", "delay_events", "longest_delay"]
+__all__ += ["propagation_delays", "shortest_delay", "shortest_rtt"]
 
 PARTS_OF_RTT = 8
 """Delays between links are rounded up to 1/8 of the shortest round trip (chosen), because the
@@ -29,10 +29,12 @@ class DelayBounds(NamedTuple):
     Args:
         shortest: shortest delay, s; the solver's step is no longer.
         longest: longest delay, s: the length of the solver's history.
+        rtt: shortest base RTT, s, if it is known; otherwise the shortest delay.
     """
 
     shortest: Number
     longest: Number
+    rtt: Number
 
 
 class DelayEvents(NamedTuple):
@@ -53,6 +55,19 @@ Representatives = Sequence[tuple[str, int]]
 """For each flow group, its class and the number (in the class) of one of its flows."""
 
 
+def bounds_of_delays(network: Network, given: tuple[float, float] | None) -> DelayBounds:
+    """The bounds of all delays in a network's equations, s.
+
+    Args:
+        network: the network.
+        given: shortest and longest delay, s, required where delays are traced. None: those of the
+            network.
+    """
+    if given is not None:
+        return DelayBounds(*given, rtt=given[0])
+    return DelayBounds(shortest_delay(network), longest_delay(network), shortest_rtt(network))
+
+
 def shortest_delay(network: Network) -> float:
     """Shortest delay in a network's equations, s.
 
@@ -60,14 +75,19 @@ def shortest_delay(network: Network) -> float:
     data flow in both directions, it is the shortest propagation and transmission time of a link if
     that is shorter, but at least 1/8 of that base RTT.
     """
-    networks = list(network.stages())
-    shortest_rtt = min(rtt for one in networks for name in one.flows for rtt in one.base_rtts(name))
+    rtt = shortest_rtt(network)
     several_links = any(len(network.links_of(name)) > 1 for name in network.flows)
     if not several_links and not network.two_way:
-        return shortest_rtt
-    links = [link for one in networks for link in one.links.values()]
+        return rtt
+    links = [link for one in network.stages() for link in one.links.values()]
     between_links = min(link.delay + 1 / link.capacity for link in links)
-    return max(min(between_links, shortest_rtt), shortest_rtt / PARTS_OF_RTT)
+    return max(min(between_links, rtt), rtt / PARTS_OF_RTT)
+
+
+def shortest_rtt(network: Network) -> float:
+    """Shortest base RTT of a network before, between or after its events, s."""
+    stages = network.stages()
+    return min(rtt for one in stages for name in one.flows for rtt in one.base_rtts(name))
 
 
 def longest_delay(network: Network) -> float:

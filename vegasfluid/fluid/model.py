@@ -119,7 +119,7 @@ class FluidModel:
         links = zip(queues.capacity, queues.buffer, self.parameters.aqm, strict=True)
         step = mean_field_step(shortest, links)
         if self.meshes is not None:
-            step = density_step(step, shortest)
+            step = density_step(step, float(bounds.rtt))
         return TimeGrid(until, samples, step, longest)
 
     def integrate(self, grid: TimeGrid, whole: bool = False) -> dde.Solution:

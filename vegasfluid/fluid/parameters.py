@@ -15,10 +15,9 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.delays import (
     DelayBounds,
     DelayEvents,
+    bounds_of_delays,
     delay_events,
-    longest_delay,
     propagation_delays,
-    shortest_delay,
 )
 from vegasfluid.fluid.flow_groups import group_flows, identity
 from vegasfluid.fluid.pytrees import register_values
@@ -180,9 +179,7 @@ def build_parameters(
         propagation=stack(propagation_delays(network, structure, representatives)),
         relative_size=stack(relative_sizes(network, structure, representatives)),
         delay_events=delay_events(network, structure, representatives),
-        delay_bounds=DelayBounds(
-            *(delay_bounds or (shortest_delay(network), longest_delay(network)))
-        ),
+        delay_bounds=bounds_of_delays(network, delay_bounds),
     ), structure
 
 

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.dde.fixed.history import ring_rows
 from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
-from vegasfluid.fluid.delays import longest_delay, shortest_delay
+from vegasfluid.fluid.delays import longest_delay, shortest_delay, shortest_rtt
 from vegasfluid.fluid.flow_groups import flow_starts
 from vegasfluid.fluid.mesh import FINEST
 from vegasfluid.network import Network
@@ -108,14 +108,16 @@ def mean_field_step(shortest: float, links: Links) -> float:
     return SAFETY_FACTOR * min([shortest, LARGEST_STEP, *link_limits(links)])
 
 
-def density_step(step: float, shortest: float) -> float:
+def density_step(step: float, rtt: float) -> float:
     """Length of the solver's steps for the density model, s, stable for advection.
+
+    Windows move by about a packet a round trip, however short the delays between links are.
 
     Args:
         step: step for the mean model, s, which it does not exceed.
-        shortest: shortest delay, s.
+        rtt: shortest base RTT, s.
     """
-    return min(step, COURANT * FINEST * shortest)
+    return min(step, COURANT * FINEST * rtt)
 
 
 def link_limits(links: Links) -> list[float]:
@@ -160,7 +162,7 @@ def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES)
         samples: number of evenly spaced sample times.
     """
     grid = mean_field_grid(network, until, samples)
-    return grid._replace(step=density_step(grid.step, shortest_delay(network)))
+    return grid._replace(step=density_step(grid.step, shortest_rtt(network)))
 
 
 def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
