@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from paper_repro import assumptions
 from paper_repro.claims import Verdict, load_paper
 from paper_repro.experiment import Evidence, Experiment
 from paper_repro.jackknife import with_errors
@@ -88,6 +89,8 @@ def reproduce(
     """
     chapter = Chapter(paper, load_paper(FOLDER / paper), runs=list(map(runs_of, experiments)))
     chapter.rule_faults.extend(faults(chapter.paper, recorded().get(paper, {})))
+    readings = assumptions.recorded().get(paper, {})
+    chapter.rule_faults.extend(assumptions.faults(chapter.paper, readings))
     results = run_jobs(experiments, workers=workers, report=report)
     evidence = Evidence()
     for experiment in experiments:
@@ -98,7 +101,7 @@ def reproduce(
             experiment.draw(results[experiment.name]).savefig(file, dpi=DOTS)
             chapter.figures[file.relative_to(out).as_posix()] = experiment.title
     for claim in chapter.paper.claims:
-        judged = judge(claim, evidence)
+        judged = judge(claim, evidence, chapter.paper.assumptions)
         if judged is None:
             chapter.not_run.append(claim.id)
         else:
@@ -161,9 +164,9 @@ def run(
 def show(chapters: Sequence[Chapter], files: Sequence[Path]) -> None:
     """Print the number of claims by verdict, and the paths of the report."""
     names = [item.value.removeprefix("reproduced ").removesuffix(" reproduced") for item in Verdict]
-    counts = table("paper", *names, "doubted", "undecided", "not run")
+    counts = table("paper", *names, "doubted", "undecided", "dependent", "not run")
     for chapter in chapters:
-        doubts = [chapter.doubted, chapter.undecided]
+        doubts = [chapter.doubted, chapter.undecided, chapter.dependent]
         numbers = [*chapter.counts.values(), *doubts, len(chapter.not_run)]
         counts.add_row(chapter.name, *map(str, numbers))
     console().print(counts)

@@ -18,9 +18,12 @@ __all__ = [
     "Assumption",
     "Claim",
     "Expectation",
+    "FormerReading",
     "FormerRule",
     "Measured",
     "Paper",
+    "Reading",
+    "Role",
     "Verdict",
     "Withdrawn",
     "load_paper",
@@ -29,6 +32,9 @@ __all__ = [
 Measured = float | Sequence[float]
 """Value of a measure: a number, or a series."""
 Text = Annotated[str, Field(min_length=1)]
+Role = Literal["statement", "open question", "definition", "question of ours"]
+"""What a claim is: a statement of the paper, which counts; a question that the paper leaves open, a
+definition that cannot fail, or a question that only we ask, which are reported apart."""
 
 
 class Verdict(Enum):
@@ -36,6 +42,8 @@ class Verdict(Enum):
 
     REPRODUCED = "reproduced"
     IN_SHAPE = "reproduced in shape"
+    CALIBRATED = "calibrated"
+    """It agrees, but its value chose how we read the paper."""
     NOT_REPRODUCED = "not reproduced"
     CONTRADICTED = "contradicted"
 
@@ -223,6 +231,17 @@ class Claim(Rule):
     """The statement, close to the paper's words."""
     tolerance: Text
     """Reason for the tolerance or the bound."""
+    role: Role = "statement"
+    """Whether it counts as a statement of the paper, or what it is else."""
+    own_numbers: Text | None = None
+    """Numbers of the paper that are against the statement; only with them it is contradicted."""
+    alternatives: list[Text] = Field(default_factory=list)
+    """Other definitions of the measure or estimators: the names of their sources after the comma.
+
+    Those of the paper's assumptions count for each claim without being listed.
+    """
+    indirect: Text | None = None
+    """Why the measure shows no more than the shape of the statement, even where the rule holds."""
     reason: Text | None = None
     """Reason why the claim is not reproduced; None for a reproduced claim."""
     since: Text | None = None
@@ -232,8 +251,8 @@ class Claim(Rule):
     """Rules by which the claim was judged before, the oldest first."""
 
 
-class Assumption(Strict):
-    """A detail that the paper does not give."""
+class Reading(Strict):
+    """How a detail that the paper does not give is taken."""
 
     detail: Text
     """The missing detail."""
@@ -241,6 +260,30 @@ class Assumption(Strict):
     """Our choice, with a reason."""
     tried: str = ""
     """Other choices that were run, and their effect."""
+    sources: list[Text] = Field(default_factory=list)
+    """Sources that ran another choice: their names after the engine's and a comma."""
+    chosen_by: list[Text] = Field(default_factory=list)
+    """Claims whose value chose this reading, so that it does not test them."""
+
+
+class FormerReading(Reading):
+    """A reading that was replaced after results had been seen."""
+
+    replaced: date
+    """Day of the change."""
+    why: Text
+    """Reason for the change."""
+    claims: Text
+    """What the claims were under this reading."""
+
+
+class Assumption(Reading):
+    """A detail that the paper does not give."""
+
+    id: Text
+    """Name, unique in the paper: lower-case words with hyphens."""
+    changed: list[FormerReading] = Field(default_factory=list)
+    """Readings that were taken before, the oldest first."""
 
 
 class Withdrawn(Strict):
@@ -268,10 +311,14 @@ class Paper(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> Paper:
-        """Check that the names of the claims are unique."""
+        """Check that the names of claims and of assumptions are unique, and known."""
         names = [claim.id for claim in self.claims]
-        if duplicates := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"duplicate ids: {', '.join(sorted(duplicates))}")
+        for group in (names, [assumption.id for assumption in self.assumptions]):
+            if duplicates := {name for name in group if group.count(name) > 1}:
+                raise ValueError(f"duplicate ids: {', '.join(sorted(duplicates))}")
+        choosing = {name for assumption in self.assumptions for name in assumption.chosen_by}
+        if unknown := choosing - set(names):
+            raise ValueError(f"chosen_by names no claim: {', '.join(sorted(unknown))}")
         return self
 
 

@@ -15,6 +15,16 @@ __all__ = ["ChangedVerdict", "Earlier", "earlier"]
 RECORD = Path(__file__).parent / "earlier_verdicts.json"
 """Day of the earlier run, and its verdicts by paper and claim."""
 
+MEANINGS = {
+    (Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED): "Since 30 November 2026 only numbers of the "
+    "paper's own contradict a statement: two simulators that share our assumptions may both lack "
+    "what the paper's had.",
+    (Verdict.REPRODUCED, Verdict.CALIBRATED): "Since 30 November 2026 a claim whose value chose a "
+    "reading of the paper is not a test of it.",
+    (Verdict.IN_SHAPE, Verdict.CALIBRATED): "As for those that were reproduced and are calibrated.",
+}
+"""Reasons for changes from one verdict to another that follow from what the verdicts mean."""
+
 
 class ChangedVerdict(NamedTuple):
     """A claim whose verdict is no longer that of the earlier run.
@@ -41,10 +51,12 @@ class Earlier(NamedTuple):
     day: date
     verdicts: dict[str, dict[str, Verdict]]
 
-    def why(self, claim: Claim) -> str | None:
-        """Reason why a claim's verdict changed: `since`, or that of a rule changed since then."""
+    def why(self, change: ChangedVerdict) -> str | None:
+        """Reason why a verdict changed: `since`, a rule changed since then, or the meanings."""
+        claim = change.claim
         rules = [rule.why for rule in claim.changed if rule.replaced > self.day]
-        return claim.since or (rules[-1] if rules else None)
+        stated = claim.since or (rules[-1] if rules else None)
+        return stated or claim.indirect or MEANINGS.get((change.before, change.now))
 
     def changed(self, paper: str, claim: Claim, now: Verdict) -> ChangedVerdict | None:
         """The change of a claim's verdict; None if it is that of the earlier run, or is new."""
@@ -54,7 +66,7 @@ class Earlier(NamedTuple):
     def mismatch(self, paper: str, claim: Claim, now: Verdict) -> str | None:
         """What in a claim's entry does not match the change of its verdict; None if all does."""
         change = self.changed(paper, claim, now)
-        if change is not None and self.why(claim) is None:
+        if change is not None and self.why(change) is None:
             before = f"it was {change.before.value} on {self.day} and is {now.value}"
             return f"{before}, and its entry gives no reason"
         if change is None and claim.since is not None:

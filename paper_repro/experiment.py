@@ -64,6 +64,8 @@ class Evidence:
     spread: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
     """Standard errors of values from several seeds, by source and measure: of a number, or of each
     value of a series."""
+    runs: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Numbers of independent runs behind these errors, by source and measure."""
     pairs: set[tuple[str, str]] = field(default_factory=set)
     """Sources and measures without an error by the jackknife (see `note_pair`)."""
 
@@ -79,6 +81,7 @@ class Evidence:
         self.note(source, measure, float(np.mean(values)))
         if len(values) > 1:
             self.spread.setdefault(source, {})[measure] = float(standard_error(np.array(values)))
+            self.runs.setdefault(source, {})[measure] = len(values)
 
     def note_mean_series(
         self, source: str, measure: str, values: Sequence[Sequence[float] | np.ndarray] | np.ndarray
@@ -88,6 +91,7 @@ class Evidence:
         self.note(source, measure, rows.mean(axis=0))
         if len(rows) > 1:
             self.spread.setdefault(source, {})[measure] = standard_error(rows).tolist()
+            self.runs.setdefault(source, {})[measure] = len(rows)
 
     def note_pair(self, source: str, measure: str, value: float) -> None:
         """Record a number from runs that share a seed, of which others have more seeds.
@@ -99,7 +103,8 @@ class Evidence:
 
     def add(self, other: Evidence) -> None:
         """Add the values of another experiment."""
-        for values, others in ((self.found, other.found), (self.spread, other.spread)):
+        tables = (self.found, other.found), (self.spread, other.spread), (self.runs, other.runs)
+        for values, others in tables:
             for source, measures in others.items():
                 values.setdefault(source, {}).update(measures)  # type: ignore[arg-type]
 

@@ -23,20 +23,25 @@ def with_errors(experiment: Experiment, results: Results) -> Evidence:
 
     Jobs with the same seeds lose the same seed at a time, so that what their runs have in common
     stays in common. Errors from jobs with other seeds are independent. An error that the
-    experiment states itself stays. A measure has none if it does not depend on several seeds, or
+    experiment states itself stays. The number of runs behind an error is that of the smallest such
+    group. A measure has none if it does not depend on several seeds, or
     compares runs of one seed.
     """
     evidence = experiment.measure(results)
     variances: dict[tuple[str, str], np.ndarray] = {}
+    runs: dict[tuple[str, str], int] = {}
     for names in same_seeds(experiment.jobs()):
         count = len(results[names[0]])
         parts = [experiment.measure(without(results, names, seed)).found for seed in range(count)]
         for key, variance in variances_of(evidence.found, parts).items():
             variances[key] = variances.get(key, np.zeros(())) + variance
+            if variance.any():
+                runs[key] = min(count, runs.get(key, count))
     for (source, measure), variance in variances.items():
         if variance.any() and (source, measure) not in evidence.pairs:
             error = np.sqrt(variance).tolist()
             evidence.spread.setdefault(source, {}).setdefault(measure, error)
+            evidence.runs.setdefault(source, {}).setdefault(measure, runs[source, measure])
     return evidence
 
 

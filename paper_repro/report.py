@@ -16,14 +16,20 @@ from markdown_it import MarkdownIt
 
 from paper_repro.claims import FormerRule, Measured, Paper, Verdict, number_text
 from paper_repro.earlier import ChangedVerdict, earlier
-from paper_repro.experiment import ARITHMETIC, Experiment
-from paper_repro.verdicts import Judged
+from paper_repro.experiment import Experiment
+from paper_repro.verdicts import Dependence, Judged
 from vegasfluid.version import package_version
 
 __all__ = ["Chapter", "document", "machine", "runs_of", "write_report"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 LIBRARIES = ("numpy", "numba", "jax", "xarray")
+APART = {
+    "open question": "Questions that the paper leaves open",
+    "definition": "Definitions",
+    "question of ours": "Questions of ours",
+}
+"""Titles of the sections on claims that are no statements to be reproduced, by role."""
 
 
 class Runs(NamedTuple):
@@ -97,32 +103,47 @@ class Chapter:
     """Claims whose rules are not the recorded ones, in words."""
 
     @property
+    def statements(self) -> list[Judged]:
+        """Verdicts on statements of the paper, which count."""
+        return [judged for judged in self.judged if judged.claim.role == "statement"]
+
+    @property
+    def apart(self) -> dict[str, list[Judged]]:
+        """Verdicts that do not count, by the title of their section in the report."""
+        found = {
+            title: [judged for judged in self.judged if judged.claim.role == role]
+            for role, title in APART.items()
+        }
+        return {title: judged for title, judged in found.items() if judged}
+
+    @property
     def counts(self) -> Mapping[str, int]:
-        """Number of claims by verdict."""
-        counter = Counter(judged.verdict for judged in self.judged)
+        """Number of statements by verdict."""
+        counter = Counter(judged.verdict for judged in self.statements)
         return {verdict.value: counter[verdict] for verdict in Verdict}
 
     @property
     def doubted(self) -> int:
-        """Number of reproduced claims with which a second engine disagrees."""
+        """Number of reproduced statements with which a second engine disagrees."""
         return sum(
             judged.verdict is Verdict.REPRODUCED and bool(judged.disagreeing)
-            for judged in self.judged
+            for judged in self.statements
         )
 
     @property
     def undecided(self) -> int:
-        """Number of claims whose verdict is another one within two standard errors."""
-        return sum(bool(judged.undecided) for judged in self.judged)
+        """Number of statements whose verdict is another one in the 95 % interval."""
+        return sum(bool(judged.undecided) for judged in self.statements)
+
+    @property
+    def dependent(self) -> int:
+        """Number of statements with another verdict under another reading or estimator."""
+        return sum(bool(judged.depends) for judged in self.statements)
 
     @property
     def wrong_sums(self) -> list[Judged]:
-        """Claims that the paper's own arithmetic contradicts."""
-        return [
-            judged
-            for judged in self.judged
-            if judged.verdict is Verdict.CONTRADICTED and judged.source == ARITHMETIC
-        ]
+        """Claims that the paper's own numbers contradict."""
+        return [judged for judged in self.judged if judged.verdict is Verdict.CONTRADICTED]
 
     @property
     def changed(self) -> list[ChangedRule]:
@@ -189,14 +210,34 @@ def with_error(found: Measured, error: Measured) -> str:
 
 
 def doubts_of(judged: Judged) -> str:
-    """What to add to a claim's verdict: engines that disagree, and other possible verdicts."""
+    """What to add to a claim's verdict: engines, seeds and readings that say otherwise."""
     text = ""
+    if judged.verdict is Verdict.CALIBRATED:
+        text += f": its value chose {' and '.join(f'`{item.id}`' for item in judged.chose)}"
+    if judged.verdict is Verdict.IN_SHAPE and judged.claim.indirect is not None:
+        text += f": {judged.claim.indirect.rstrip('.')}"
     if judged.verdict is Verdict.REPRODUCED and judged.disagreeing:
         text += f", but not by {', '.join(judged.disagreeing)}"
     if judged.undecided:
         others = " or ".join(verdict.value for verdict in judged.undecided)
-        text += f" (undecided: within two standard errors also {others})"
-    return text
+        text += f" (undecided: in the 95 % interval also {others})"
+    return text + dependences_of(judged.depends)
+
+
+def dependences_of(depends: Sequence[Dependence]) -> str:
+    """Readings and estimators under which the verdict is another one, as text."""
+    groups: dict[str, list[str]] = {}
+    for item in depends:
+        group = groups.setdefault(label_of(item), [])
+        group.append(f"{item.verdict.value} with “{item.name}”")
+    return "".join(f" (depends on {name}: {'; '.join(group)})" for name, group in groups.items())
+
+
+def label_of(item: Dependence) -> str:
+    """Name of the assumption to which another reading belongs, or of the measure."""
+    if item.assumption is None:
+        return "the measure"
+    return f"`{item.assumption.id}`" + (", calibrated" if item.assumption.chosen_by else "")
 
 
 def cell(text: str) -> str:
@@ -238,7 +279,8 @@ def document(chapters: Sequence[Chapter], seconds: float) -> dict[str, Any]:
     """The report as one JSON document."""
     return {
         "papers": {chapter.name: chapter_document(chapter) for chapter in chapters},
-        "claims": sum(len(chapter.judged) for chapter in chapters),
+        "claims": sum(len(chapter.statements) for chapter in chapters),
+        "apart": sum(len(chapter.judged) - len(chapter.statements) for chapter in chapters),
         "verdicts": {
             verdict.value: sum(chapter.counts[verdict.value] for chapter in chapters)
             for verdict in Verdict
@@ -260,6 +302,7 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
         "verdicts": dict(chapter.counts),
         "reproduced_but_doubted": chapter.doubted,
         "undecided": chapter.undecided,
+        "dependent": chapter.dependent,
         "rule_faults": chapter.rule_faults,
         "not_run": chapter.not_run,
         "changed_verdicts": {
@@ -269,30 +312,34 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
         "new": chapter.new,
         "figures": list(chapter.figures),
         "runs": {runs.name: runs._asdict() for runs in chapter.runs},
-        "claims": {
-            judged.claim.id: {
-                "where": judged.claim.where,
-                "says": judged.claim.says,
-                "expect": judged.claim.expect.text(),
-                "tolerance": judged.claim.tolerance,
-                "verdict": judged.verdict.value,
-                "judged_by": judged.source,
-                "found": dict(judged.found),
-                "standard_error": judged.error,
-                "undecided": [verdict.value for verdict in judged.undecided],
-                "second_engines_disagree": list(judged.disagreeing),
-                "reason": judged.claim.reason,
-                "former_rules": [
-                    {
-                        "replaced": rule.replaced.isoformat(),
-                        "measure": rule.measure,
-                        "expect": rule.expect.text(),
-                        "verdict": (now or rule.verdict).value,
-                        "why": rule.why,
-                    }
-                    for rule, now in judged.former
-                ],
+        "claims": {judged.claim.id: claim_document(judged) for judged in chapter.judged},
+    }
+
+
+def claim_document(judged: Judged) -> dict[str, Any]:
+    """A claim's part of it."""
+    return {
+        "where": judged.claim.where,
+        "role": judged.claim.role,
+        "says": judged.claim.says,
+        "expect": judged.claim.expect.text(),
+        "tolerance": judged.claim.tolerance,
+        "verdict": judged.verdict.value,
+        "judged_by": judged.source,
+        "found": dict(judged.found),
+        "standard_error": judged.error,
+        "undecided": [verdict.value for verdict in judged.undecided],
+        "depends": {item.name: item.verdict.value for item in judged.depends},
+        "second_engines_disagree": list(judged.disagreeing),
+        "reason": judged.claim.reason,
+        "former_rules": [
+            {
+                "replaced": rule.replaced.isoformat(),
+                "measure": rule.measure,
+                "expect": rule.expect.text(),
+                "verdict": (now or rule.verdict).value,
+                "why": rule.why,
             }
-            for judged in chapter.judged
-        },
+            for rule, now in judged.former
+        ],
     }

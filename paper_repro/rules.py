@@ -5,7 +5,7 @@ and the former verdict in the claim's `changed`, and the report shows it.
 
     python -m paper_repro.rules
 
-records the rules of new claims; commit them before the first run of their experiments.
+records the rules of new claims, and new readings (`assumptions.py`); commit them before the first run of their experiments.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from paper_repro import assumptions
 from paper_repro.claims import Claim, Paper, Rule, load_paper
 
 __all__ = ["digest", "faults", "record", "recorded"]
@@ -94,5 +95,6 @@ def record(papers: Mapping[str, Paper]) -> list[str]:
 
 if __name__ == "__main__":
     names = sorted(file.parent.name for file in FOLDER.glob("*/claims.toml"))
-    for line in record({name: load_paper(FOLDER / name) for name in names}):
+    loaded = {name: load_paper(FOLDER / name) for name in names}
+    for line in (*record(loaded), *assumptions.record(loaded)):
         print(line)

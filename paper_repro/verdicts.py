@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
-from paper_repro.claims import Claim, FormerRule, Measured, Rule, Verdict
+from scipy.stats import norm, t
+
+from paper_repro.claims import Assumption, Claim, FormerRule, Measured, Rule, Verdict
 from paper_repro.experiment import ARITHMETIC, FLUID, LINUX, NS2, PACKETS, Evidence
 
-__all__ = ["Judged", "judge"]
+__all__ = ["Dependence", "Judged", "judge"]
 
 OURS = (ARITHMETIC, PACKETS, FLUID)
 """Our engines; the first one that has the measure of a claim decides on it."""
 
-STANDARD_ERRORS = 2.0
-"""Half the width of the interval in which the mean of all seeds is taken to lie, in standard
-errors of ours; chosen."""
+CONFIDENCE = 0.95
+"""Probability with which the mean of all seeds lies in the interval around ours; chosen."""
+
+
+class Dependence(NamedTuple):
+    """Another reading, definition or estimator, under which a claim has another verdict."""
+
+    name: str
+    """Its name in the evidence."""
+    verdict: Verdict
+    """Verdict under it, of the rule alone."""
+    assumption: Assumption | None
+    """Assumption that it belongs to; None for another definition of the claim's measure."""
 
 
 @dataclass(frozen=True)
@@ -31,30 +45,42 @@ class Judged:
     error: Measured | None
     """Standard error of the deciding value, or of each value of a series; None if it does not
     follow from several seeds."""
+    margin: Measured
+    """Half the width of the 95 % interval of the deciding value, or of each value of a series."""
     disagreeing: tuple[str, ...]
     """Second engines under which the claim does not hold, whatever the verdict is."""
     former: tuple[tuple[FormerRule, Verdict | None], ...]
     """Earlier rules of the claim, with the verdict of the same evidence under each; None: the
     measure is no longer taken."""
+    depends: tuple[Dependence, ...] = ()
+    """Readings, definitions and estimators that give another verdict."""
+    chose: tuple[Assumption, ...] = ()
+    """Assumptions that the claim's value chose."""
 
     @property
     def undecided(self) -> tuple[Verdict, ...]:
-        """Other verdicts that a value within two standard errors of the deciding one gives.
+        """Other verdicts that a value in the 95 % interval around the deciding one gives.
 
         They are those of the rule alone: a claim that fails is *not reproduced*.
         """
-        own = Verdict.NOT_REPRODUCED if self.verdict is Verdict.CONTRADICTED else self.verdict
-        possible = possible_verdicts(self.claim, self.found[self.source], self.error or 0.0)
+        own = plain_verdict(self.claim, self.found[self.source])
+        possible = possible_verdicts(self.claim, self.found[self.source], self.margin)
         return tuple(verdict for verdict in possible if verdict is not own)
 
     @property
     def mismatch(self) -> str | None:
         """What in the claim's entry does not match the verdicts; None if all of it does.
 
-        A claim has a reason if it is not reproduced, and none otherwise; the verdict stated for an
-        earlier rule is the one of the evidence.
+        A claim has a reason if its rule does not hold, and none otherwise; the verdict stated for
+        an earlier rule is the one of the evidence; and there is evidence for each alternative.
         """
-        if (self.verdict is not Verdict.REPRODUCED) != (self.claim.reason is not None):
+        tails = {name.partition(", ")[2] for name in self.found}
+        if missing := [name for name in self.claim.alternatives if name not in tails]:
+            return f"its alternative {missing[0]!r} has no value"
+        if self.claim.own_numbers is not None and self.verdict is not Verdict.CONTRADICTED:
+            return f"it is {self.verdict.value}, and its entry gives numbers against it"
+        plain = plain_verdict(self.claim, self.found[self.source])
+        if (plain is not Verdict.REPRODUCED) != (self.claim.reason is not None):
             given = "no reason" if self.claim.reason is None else "a reason"
             return f"it is {self.verdict.value}, and its entry gives {given}"
         for rule, now in self.former:
@@ -64,28 +90,63 @@ class Judged:
         return None
 
 
-def judge(claim: Claim, evidence: Evidence) -> Judged | None:
+def judge(
+    claim: Claim, evidence: Evidence, assumptions: Sequence[Assumption] = ()
+) -> Judged | None:
     """Compare a claim with the evidence; None if none of our engines has its measure.
 
-    A claim that fails is *contradicted* if all other engines fail it too, all by more than two
-    standard errors, or if the paper's own arithmetic does; otherwise it is *not reproduced*.
+    A claim that fails is *contradicted* if the paper's own numbers are against it; otherwise it is
+    *not reproduced*. One that holds is *calibrated* if its value chose a reading, and *in shape* if
+    its measure is indirect.
+
+    Args:
+        claim: the claim.
+        evidence: values of its measure.
+        assumptions: those of its paper.
     """
     found = found_for(claim, evidence)
     source = decisive(found)
     if source is None:
         return None
-    errors = errors_for(claim, evidence)
+    margins = margins_for(claim, evidence)
     others = second_engines(found, source)
-    former = tuple((rule, former_verdict(rule, evidence)) for rule in claim.changed)
+    chose = tuple(item for item in assumptions if claim.id in item.chosen_by)
+    verdict = plain_verdict(claim, found[source])
+    if verdict is Verdict.NOT_REPRODUCED and claim.own_numbers and source == ARITHMETIC:
+        verdict = Verdict.CONTRADICTED
+    if verdict is Verdict.REPRODUCED and claim.indirect is not None:
+        verdict = Verdict.IN_SHAPE
+    if chose and verdict in (Verdict.REPRODUCED, Verdict.IN_SHAPE):
+        verdict = Verdict.CALIBRATED
     return Judged(
         claim,
-        verdict_of(claim, source, found, errors),
+        verdict,
         source,
         found,
-        errors.get(source),
-        tuple(name for name in others if fails(claim, found[name], errors.get(name, 0.0))),
-        former,
+        evidence.spread.get(source, {}).get(claim.measure),
+        margins.get(source, 0.0),
+        tuple(name for name in others if fails(claim, found[name], margins.get(name, 0.0))),
+        tuple((rule, former_verdict(rule, evidence)) for rule in claim.changed),
+        tuple(dependences(claim, found, source, assumptions)),
+        chose,
     )
+
+
+def dependences(
+    claim: Claim, found: Mapping[str, Measured], source: str, assumptions: Sequence[Assumption]
+) -> list[Dependence]:
+    """Alternatives of our engines under which a claim's rule gives another verdict."""
+    owners: dict[str, Assumption | None] = dict.fromkeys(claim.alternatives)
+    owners |= {name: item for item in assumptions for name in item.sources}
+    own = plain_verdict(claim, found[source])
+    others = []
+    for name, value in found.items():
+        engine, _, tail = name.partition(", ")
+        if engine in OURS and tail in owners:
+            verdict = plain_verdict(claim, value)
+            if verdict is not own:
+                others.append(Dependence(tail, verdict, owners[tail]))
+    return others
 
 
 def found_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
@@ -97,12 +158,12 @@ def found_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
     }
 
 
-def errors_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
-    """Standard errors of a rule's measure by source, where it follows from several seeds."""
+def margins_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
+    """Half widths of the 95 % intervals of a rule's measure by source, where it has an error."""
     return {
-        source: measures[rule.measure]
-        for source, measures in evidence.spread.items()
-        if rule.measure in measures
+        source: margin_of(errors[rule.measure], evidence.runs.get(source, {}).get(rule.measure))
+        for source, errors in evidence.spread.items()
+        if rule.measure in errors
     }
 
 
@@ -117,50 +178,60 @@ def second_engines(found: Mapping[str, Measured], source: str) -> list[str]:
 
 
 def former_verdict(rule: FormerRule, evidence: Evidence) -> Verdict | None:
-    """Verdict of the evidence under an earlier rule; None if its measure is not in it."""
+    """Verdict of the evidence under an earlier rule; None if its measure is not in it.
+
+    A stated *contradicted* stays where the rule fails: that word once needed no numbers of the
+    paper's own.
+    """
     found = found_for(rule, evidence)
     source = decisive(found)
     if source is None:
         return None
-    return verdict_of(rule, source, found, errors_for(rule, evidence))
+    verdict = plain_verdict(rule, found[source])
+    contradicted = rule.verdict is Verdict.CONTRADICTED and verdict is Verdict.NOT_REPRODUCED
+    return rule.verdict if contradicted else verdict
 
 
-def verdict_of(
-    rule: Rule, source: str, found: Mapping[str, Measured], errors: Mapping[str, Measured]
-) -> Verdict:
-    """Verdict by the value of the deciding source and, if that fails, by the other sources."""
-    if rule.expect.met(found[source]):
-        return Verdict.REPRODUCED
-    if rule.in_shape is not None and rule.in_shape.met(found[source]):
-        return Verdict.IN_SHAPE
-    others = second_engines(found, source)
-    all_fail = all(fails(rule, found[name], errors.get(name, 0.0)) for name in (source, *others))
-    if source == ARITHMETIC or (others and all_fail):
-        return Verdict.CONTRADICTED
-    return Verdict.NOT_REPRODUCED
+def plain_verdict(rule: Rule, found: Measured) -> Verdict:
+    """Verdict of a rule alone on a value or a series."""
+    return possible_verdicts(rule, found, 0.0)[0]
 
 
-def fails(rule: Rule, found: Measured, error: Measured) -> bool:
-    """Whether a value contradicts a claim anywhere within two standard errors."""
-    return rule.expect.met_within(found, margin_of(error)) is False
+def fails(rule: Rule, found: Measured, margin: Measured) -> bool:
+    """Whether a value contradicts a claim anywhere within a margin."""
+    return rule.expect.met_within(found, margin) is False
 
 
-def margin_of(error: Measured) -> Measured:
-    """Two standard errors of a value, or of each value of a series."""
-    if isinstance(error, Sequence):
-        return [STANDARD_ERRORS * part for part in error]
-    return STANDARD_ERRORS * error
+@cache
+def quantile(runs: int | None) -> float:
+    """Half width of the 95 % interval in standard errors: Student's t for the number of runs.
+
+    >>> round(quantile(3), 2), round(quantile(20), 2), round(quantile(None), 2)
+    (4.3, 2.09, 1.96)
+    """
+    share = (1 + CONFIDENCE) / 2
+    return float(norm.ppf(share) if runs is None else t.ppf(share, runs - 1))
 
 
-def possible_verdicts(rule: Rule, found: Measured, error: Measured) -> list[Verdict]:
-    """Verdicts of a rule alone on the values within two standard errors.
+def margin_of(error: Measured, runs: int | None) -> Measured:
+    """Half width of the 95 % interval of a value, or of each value of a series.
+
+    Args:
+        error: standard error, or one for each value.
+        runs: number of independent runs behind it; None: so many that it is exact.
+    """
+    factor = quantile(runs)
+    return [factor * part for part in error] if isinstance(error, Sequence) else factor * error
+
+
+def possible_verdicts(rule: Rule, found: Measured, margin: Measured) -> list[Verdict]:
+    """Verdicts of a rule alone on the values within a margin.
 
     Args:
         rule: the claim's rule.
         found: value of its measure, or a series.
-        error: its standard error, or one for each value; 0 if it does not follow from seeds.
+        margin: largest deviation of the value, or of each value of the series.
     """
-    margin = margin_of(error)
     met = rule.expect.met_within(found, margin)
     in_shape = rule.in_shape.met_within(found, margin) if rule.in_shape is not None else False
     possible = {

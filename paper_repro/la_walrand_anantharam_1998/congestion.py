@@ -48,6 +48,7 @@ def note_figure_7(evidence: Evidence, source: str, runs: list[RecordedRun]) -> N
         "queue_at_50": [run.mean_queue(ALL_ON - AVERAGING, ALL_ON + AVERAGING) for run in runs],
         "later_is_higher_vegas": [rank_correlation(run.rates(ALL_ON, DURATION)) for run in runs],
         "rate_follows_backlog": [rate_follows_backlog(run) for run in runs],
+        "rate_over_backlog": [rate_over_backlog(run) for run in runs],
         "backlog_of_last": [float(backlogs(run)[-1]) for run in runs],
         "queue_stays": [
             run.mean_queue(100, DURATION) / run.mean_queue(ALL_ON, 100) for run in runs
@@ -67,6 +68,15 @@ def backlogs(record: RecordedRun) -> np.ndarray:
 def rate_follows_backlog(record: RecordedRun) -> float:
     """Return the correlation of the connections' rates with their backlogs."""
     return float(np.corrcoef(record.rates(ALL_ON, DURATION), backlogs(record))[0, 1])
+
+
+def rate_over_backlog(record: RecordedRun) -> float:
+    """Return the largest deviation of a connection's rate over backlog from their mean, relative.
+
+    It is zero where rates are in proportion to backlogs.
+    """
+    ratios = record.rates(ALL_ON, DURATION) / backlogs(record)
+    return float(np.abs(ratios / ratios.mean() - 1).max())
 
 
 def last_over_others(record: RecordedRun) -> float:

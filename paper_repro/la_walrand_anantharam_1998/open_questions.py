@@ -110,6 +110,11 @@ def drops(record: RecordedRun) -> float:
     return float(record.dropped.sum())
 
 
+def first_drops(record: RecordedRun) -> float:
+    """Return the packets dropped before the connections settle: up to 10 s after the last start."""
+    return float(np.interp(BEGINNING, record.time, record.dropped_so_far))
+
+
 def time_to_detect(record: RecordedRun) -> float:
     """Return how long the first connection takes to accept the longer route, s (at most 24)."""
     return min(float(np.nan_to_num(detected(record), nan=SHORT_AGAIN)), SHORT_AGAIN) - LONGER
@@ -121,6 +126,8 @@ def measure(results: Results) -> Evidence:
     usual, low, often = (records(results, name) for name in ("usual", "low", "often"))
     drop_ratios = [drops(a) / drops(b) for a, b in zip(low, usual, strict=True)]
     note_means(evidence, "open_questions.drops_low_over_usual", drop_ratios, PACKETS)
+    first = [first_drops(a) / first_drops(b) for a, b in zip(low, usual, strict=True)]
+    note_means(evidence, "open_questions.first_drops_low_over_usual", first, PACKETS)
     unsettled = [window_deviation(a) / window_deviation(b) for a, b in zip(low, usual, strict=True)]
     note_means(evidence, "open_questions.swing_low_over_usual", unsettled, PACKETS)
     ratios = [window_deviation(a) / window_deviation(b) for a, b in zip(often, usual, strict=True)]

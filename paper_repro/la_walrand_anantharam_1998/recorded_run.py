@@ -29,6 +29,9 @@ class RecordedRun(NamedTuple):
     cwnd: np.ndarray
     queue: np.ndarray
     dropped: np.ndarray
+    """Packets of each connection that were dropped in the whole run; (connection,)."""
+    dropped_so_far: np.ndarray
+    """Packets of all connections that had been dropped; (time,)."""
     arrived: float
     resent: float
     timeouts: float
@@ -84,6 +87,7 @@ def recorded_run(run: xr.Dataset) -> RecordedRun:
         cwnd=run["cwnd"].values.astype(float),
         queue=run["queue"].values[:, 0].astype(float),
         dropped=last["dropped"].values.astype(float),
+        dropped_so_far=run["dropped"].values.astype(float).sum(axis=1),
         arrived=packets["admitted"] + packets["lost"],
         resent=float(last["retransmitted"].sum()),
         timeouts=float(last["timeouts"].sum()),

@@ -40,7 +40,7 @@ def a_course(delivered: np.ndarray, cwnd: np.ndarray | None = None) -> RecordedR
     time = np.arange(len(delivered), dtype=float)
     columns = delivered[:, np.newaxis]
     windows = columns if cwnd is None else cwnd[:, np.newaxis]
-    return RecordedRun(time, columns, windows, 0 * time, np.zeros(1), 1.0, 0.0, 0.0)
+    return RecordedRun(time, columns, windows, 0 * time, np.zeros(1), 0 * time, 1.0, 0.0, 0.0)
 
 
 def test_cells_of_the_tables_are_claims():
@@ -140,7 +140,7 @@ def test_shared_cuts_are_a_correlation(lag: int, correlation: float):
     cwnd = np.array([[np.where((np.arange(10) > 4) & fall[k], 5.0, 10.0) for k in seconds]
                      for fall in falls]).reshape(2, -1).T  # fmt: skip
     time = 40.0 + 0.1 * np.arange(len(cwnd))
-    record = RecordedRun(time, cwnd, cwnd, 0 * time, np.zeros(2), 1.0, 0.0, 0.0)
+    record = RecordedRun(time, cwnd, cwnd, 0 * time, np.zeros(2), 0 * time, 1.0, 0.0, 0.0)
     assert shared_cuts(record) == pytest.approx(correlation)
 
 
