@@ -48,7 +48,7 @@ def faults(paper: Paper, records: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for assumption in paper.assumptions:
         found, known = digests_of(assumption), list(records.get(assumption.id, ()))
         if found[: len(known)] != known:
-            yield f"{assumption.id}: the reading was changed, but `changed` does not state the former"
+            yield f"{assumption.id}: the reading was changed, but `changed` lacks the former one"
         elif len(known) < len(found):
             yield f"{assumption.id}: its reading is not recorded (python -m paper_repro.rules)"
     for name in sorted(set(records) - set(names)):

@@ -55,8 +55,10 @@ class Earlier(NamedTuple):
         """Reason why a verdict changed: `since`, a rule changed since then, or the meanings."""
         claim = change.claim
         rules = [rule.why for rule in claim.changed if rule.replaced > self.day]
-        stated = claim.since or (rules[-1] if rules else None)
-        return stated or claim.indirect or MEANINGS.get((change.before, change.now))
+        meaning = MEANINGS.get((change.before, change.now))
+        if change.now is Verdict.CALIBRATED:
+            return meaning
+        return claim.since or (rules[-1] if rules else None) or claim.indirect or meaning
 
     def changed(self, paper: str, claim: Claim, now: Verdict) -> ChangedVerdict | None:
         """The change of a claim's verdict; None if it is that of the earlier run, or is new."""

@@ -5,7 +5,8 @@ and the former verdict in the claim's `changed`, and the report shows it.
 
     python -m paper_repro.rules
 
-records the rules of new claims, and new readings (`assumptions.py`); commit them before the first run of their experiments.
+records the rules of new claims, and new readings (`assumptions.py`); commit them before the first
+run of their experiments.
 """
 
 from __future__ import annotations

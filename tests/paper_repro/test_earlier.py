@@ -9,7 +9,7 @@ import pytest
 from paper_repro import report
 from paper_repro.__main__ import papers
 from paper_repro.claims import Claim, Paper, Verdict
-from paper_repro.earlier import Earlier, earlier
+from paper_repro.earlier import ChangedVerdict, Earlier, earlier
 from paper_repro.experiment import PACKETS, Evidence
 from paper_repro.report import Chapter, write_report
 from paper_repro.verdicts import judge
@@ -74,6 +74,19 @@ def test_the_report_opens_with_what_changed_and_counts_what_is_new(monkeypatch, 
     assert document["new"] == 1
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "given"),
+    [
+        (Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED, "only numbers of the paper's own"),
+        (Verdict.REPRODUCED, Verdict.CALIBRATED, "is not a test of it"),
+        (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, None),
+    ],
+)
+def test_a_change_by_what_the_verdicts_mean_has_its_reason(before, now, given):
+    why = THEN.why(ChangedVerdict(judged(5.0).claim, before, now))
+    assert why is None if given is None else given in why
+
+
 def test_the_earlier_run_is_that_of_the_report_of_its_day():
     """The counts of the table in report.md of 23 November 2026."""
     counts = {
@@ -82,9 +95,9 @@ def test_the_earlier_run_is_that_of_the_report_of_its_day():
     }
     assert set(counts) <= set(papers())
     assert counts == {
-        "la_walrand_anantharam_1998": [121, 30, 9, 8],
-        "feng_tinnakornsrisuphap_2000": [80, 9, 3, 2],
-        "weigle_feng_2001": [101, 19, 12, 6],
-        "net100_2004": [20, 0, 8, 0],
-        "marrone_2013": [68, 1, 16, 3],
+        "la_walrand_anantharam_1998": [121, 30, 0, 9, 8],
+        "feng_tinnakornsrisuphap_2000": [80, 9, 0, 3, 2],
+        "weigle_feng_2001": [101, 19, 0, 12, 6],
+        "net100_2004": [20, 0, 0, 8, 0],
+        "marrone_2013": [68, 1, 0, 16, 3],
     }

@@ -147,7 +147,7 @@ def test_the_report_shows_doubts_and_changed_rules(tmp_path):
     chapter.rule_faults.append("b: its rule is not recorded")
     text = write_report(tmp_path, [chapter], "python -m paper_repro")[0].read_text()
     assert "**reproduced**, but not by ns-2 |" in text
-    assert "| [A](#a_paper) | 1 | 1 | 0 | 0 | 0 | 1 |" in text
+    assert "| [A](#a_paper) | 1 | 1 | 0 | 0 | 0 | 0 | 1 |" in text
     changed = (
         "| `a` | 2026-11-23 | `figure1.old` | > 5 | not reproduced | reproduced | five was too"
     )
@@ -160,8 +160,8 @@ def test_wrong_sums_have_a_table(tmp_path, source, wrong):
     evidence = Evidence()
     evidence.note(source, "figure1.it", 3.0)
     evidence.note(NS2, "figure1.it", 3.0)
-    judged = judge(a_claim(reason="for that"), evidence)
-    assert judged.verdict is Verdict.CONTRADICTED
+    judged = judge(a_claim(reason="for that", own_numbers="Table 2."), evidence)
+    assert (judged.verdict is Verdict.CONTRADICTED) is wrong
     chapter = Chapter("a_paper", a_paper(judged.claim), [judged])
     text = write_report(tmp_path, [chapter], "python -m paper_repro")[0].read_text()
     assert ("## Sums in the papers that are wrong" in text) is wrong
@@ -172,7 +172,7 @@ def test_tables_of_the_report_have_no_gaps(tmp_path):
     """A blank line ends a table in Markdown."""
     evidence = Evidence()
     evidence.note(ARITHMETIC, "figure1.it", 3.0)
-    claim = a_claim(changed=[FORMER, FORMER], reason="for that")
+    claim = a_claim(changed=[FORMER, FORMER], reason="for that", own_numbers="Table 2.")
     chapters = [Chapter(name, a_paper(claim), [judge(claim, evidence)]) for name in ("one", "two")]
     lines = write_report(tmp_path, chapters, "python -m paper_repro")[0].read_text().splitlines()
     rules_of_tables = [number for number, line in enumerate(lines) if line.startswith("|---")]

@@ -1,0 +1,166 @@
+"""Readings of a paper: recorded, changed only in the open, and shown where they decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import paper_repro
+from paper_repro import assumptions
+from paper_repro.__main__ import papers
+from paper_repro.claims import Assumption, Claim, Paper, Verdict, load_paper
+from paper_repro.experiment import ARITHMETIC, NS2, PACKETS, Evidence
+from paper_repro.report import Chapter, write_report
+from paper_repro.verdicts import judge
+
+PAPERS = Path(paper_repro.__file__).parent
+READING = {"detail": "Nothing is said of X.", "taken": "Y.", "tried": "Z."}
+FORMER = {
+    "detail": "Nothing is said of X.",
+    "taken": "Z.",
+    "replaced": "2026-11-23",
+    "why": "Y fits",
+    "claims": "a was not reproduced",
+}
+
+
+def an_assumption(**changed) -> Assumption:
+    return Assumption.model_validate({"id": "x-is-y"} | READING | changed)
+
+
+def a_claim(**changed) -> Claim:
+    rule = {"measure": "figure1.it", "expect": {"equals": 10, "within_share": 0.1}}
+    given = {"id": "a", "where": "section 1", "says": "it is 10", "tolerance": "read off"}
+    return Claim.model_validate(given | rule | changed)
+
+
+def a_paper(claims: list[Claim], *assumed: Assumption) -> Paper:
+    given = {"title": "A", "authors": "N. N.", "year": 1999, "source": "here"}
+    return Paper.model_validate(given | {"claim": claims, "assumption": list(assumed)})
+
+
+def evidence_of(**found: float) -> Evidence:
+    """Evidence by engine, and by the names of other readings on packets."""
+    evidence = Evidence()
+    for name, value in found.items():
+        evidence.note(PACKETS if name == PACKETS else f"{PACKETS}, {name}", "figure1.it", value)
+    return evidence
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_every_reading_is_recorded(paper):
+    found = assumptions.faults(load_paper(PAPERS / paper), assumptions.recorded()[paper])
+    assert list(found) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"detail": "W."}, {"taken": "W."}, {"tried": ""}, {"sources": ["z"]}, {"chosen_by": ["a"]}],
+)
+def test_any_change_of_a_reading_is_found(changed):
+    before = an_assumption()
+    records = {"x-is-y": [assumptions.digest(before)]}
+    (fault,) = assumptions.faults(a_paper([a_claim()], an_assumption(**changed)), records)
+    assert fault == "x-is-y: the reading was changed, but `changed` lacks the former one"
+    former = {**FORMER, **READING}
+    stated = a_paper([a_claim()], an_assumption(**changed, changed=[former]))
+    (fault,) = assumptions.faults(stated, records)
+    assert fault.startswith("x-is-y: its reading is not recorded")
+
+
+def test_a_second_change_is_found_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(assumptions, "RECORDS", tmp_path / "assumptions.json")
+    first = a_paper([a_claim()], an_assumption(changed=[FORMER]))
+    assert assumptions.record({"p": first}) == ["p: x-is-y"]
+    records = assumptions.recorded()["p"]
+    assert len(records["x-is-y"]) == 2
+    assert list(assumptions.faults(first, records)) == []
+    for hidden in (an_assumption(taken="W.", changed=[FORMER]), an_assumption()):
+        paper = a_paper([a_claim()], hidden)
+        (fault,) = assumptions.faults(paper, records)
+        assert fault.startswith("x-is-y: the reading was changed")
+        assert assumptions.record({"p": paper}) == []
+    assert assumptions.recorded()["p"] == records
+    (gone,) = assumptions.faults(a_paper([a_claim()]), records)
+    assert gone == "x-is-y: the assumption is gone"
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "in_report"),
+    [
+        (10.0, Verdict.CALIBRATED, "**calibrated**: its value chose `x-is-y` |"),
+        (14.0, Verdict.CALIBRATED, "**calibrated**: its value chose `x-is-y`: near |"),
+        (3.0, Verdict.NOT_REPRODUCED, "**not reproduced**: near |"),
+    ],
+)
+def test_a_claim_whose_value_chose_a_reading_is_calibrated(tmp_path, found, verdict, in_report):
+    reason = None if found == 10.0 else "near"
+    claim, chosen = a_claim(in_shape={"above": 5}, reason=reason), an_assumption(chosen_by=["a"])
+    judged = judge(claim, evidence_of(packets=found), [chosen])
+    assert (judged.verdict, judged.undecided, judged.mismatch) == (verdict, (), None)
+    chapter = Chapter("a_paper", a_paper([claim], chosen), [judged])
+    assert in_report in write_report(tmp_path, [chapter], "x")[0].read_text()
+
+
+def test_a_verdict_says_which_readings_and_measures_decide_it(tmp_path):
+    assumed = an_assumption(sources=["z", "like"]), an_assumption(id="w", sources=["w"])
+    claim = a_claim(alternatives=["by rank"])
+    evidence = evidence_of(packets=10.0, z=3.0, like=10.1, w=10.5, unlisted=1.0)
+    evidence.note(f"{PACKETS}, by rank", "figure1.it", 4.0)
+    evidence.note(f"{NS2}, w", "figure1.it", 1.0)
+    judged = judge(claim, evidence, assumed)
+    assert judged.verdict is Verdict.REPRODUCED
+    assert {(item.name, item.verdict) for item in judged.depends} == {
+        ("z", Verdict.NOT_REPRODUCED),
+        ("by rank", Verdict.NOT_REPRODUCED),
+    }
+    chapter = Chapter("a_paper", a_paper([claim], *assumed), [judged])
+    assert chapter.dependent == 1
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    assert "(depends on `x-is-y`: not reproduced with “z”)" in text
+    assert "(depends on the measure: not reproduced with “by rank”)" in text
+
+
+def test_an_alternative_needs_a_value():
+    judged = judge(a_claim(alternatives=["by rank"]), evidence_of(packets=10.0))
+    assert judged.mismatch == "its alternative 'by rank' has no value"
+
+
+def test_an_indirect_measure_shows_the_shape_only(tmp_path):
+    claim = a_claim(indirect="A correlation.")
+    judged = judge(claim, evidence_of(packets=10.0))
+    assert (judged.verdict, judged.mismatch) == (Verdict.IN_SHAPE, None)
+    chapter = Chapter("a_paper", a_paper([claim]), [judged])
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    assert "**reproduced in shape**: A correlation |" in text
+
+
+def test_what_is_no_statement_has_a_table_of_its_own(tmp_path):
+    roles = "statement", "open question", "definition", "question of ours"
+    claims = [a_claim(id=name, role=role) for name, role in zip("abcd", roles, strict=True)]
+    chapter = Chapter("a_paper", a_paper(claims))
+    chapter.judged += [judge(claim, evidence_of(packets=10.0)) for claim in claims]
+    assert chapter.counts["reproduced"] == len(chapter.statements) == 1
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    assert "| [A](#a_paper) | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 |" in text
+    for title in "Questions that the paper leaves open", "Definitions", "Questions of ours":
+        assert f"\n\n**{title}**\n\n| claim |" in text
+
+
+def test_former_readings_are_in_the_report(tmp_path):
+    assumed = an_assumption(changed=[FORMER])
+    chapter = Chapter("a_paper", a_paper([a_claim()], assumed))
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    part = text.partition("**Readings that were changed after results had been seen**")[2]
+    assert "until 2026-11-23: Nothing is said of X. *Choice:* Z. *Why changed:* Y fits" in part
+    assert "*Claims under it:* a was not reproduced" in part
+
+
+def test_arithmetic_under_another_reading_counts():
+    evidence = Evidence()
+    evidence.note(ARITHMETIC, "figure1.it", 10.0)
+    evidence.note(f"{ARITHMETIC}, z", "figure1.it", 3.0)
+    (item,) = judge(a_claim(), evidence, [an_assumption(sources=["z"])]).depends
+    assert item.assumption is not None
+    assert item.assumption.id == "x-is-y"
