@@ -113,7 +113,6 @@ def result_numbers() -> Mapping[str, float | list[float]]:
         "hosts_current": hosts(CURRENT),
         "hosts_proposed": hosts(PROPOSED),
         "lost_kb": 0.0026 * CURRENT.wan_mbps * 1e3,
-        "lost_kb_at_20_clients": 0.0026 * offered_mbps(CURRENT, 20) * 1e3,
         "lost_mb": 0.05 * PROPOSED.wan_mbps,
         "load_12": offered_mbps(CURRENT, 12) / CURRENT.wan_mbps,
         "best_window": [pipe / count for count in (35, 60)],

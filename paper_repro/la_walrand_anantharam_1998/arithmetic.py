@@ -97,7 +97,6 @@ def note_table_4(evidence: Evidence) -> None:
         "later_is_higher": ranks,
         "red_over_droptail": (sent["red"] / sent["vegas"]).tolist(),
         "red_as_droptail": float(np.corrcoef(sent["vegas"], sent["red"])[0, 1]),
-        "jain_gains_of_totals": jain_gains(sent),
         "jain_gains_of_shares": jain_gains(shares),
         "largest_backlog": BETA * len(STARTS),
     }
