@@ -13,6 +13,8 @@ from paper_repro.claims import Assumption, Claim, Paper, Verdict, load_paper
 from paper_repro.experiment import ARITHMETIC, NS2, PACKETS, Evidence
 from paper_repro.report import Chapter, write_report
 from paper_repro.verdicts import judge
+from tests.paper_repro import made
+from tests.paper_repro.made import a_claim
 
 PAPERS = Path(paper_repro.__file__).parent
 READING = {"detail": "Nothing is said of X.", "taken": "Y.", "tried": "Z."}
@@ -29,15 +31,8 @@ def an_assumption(**changed) -> Assumption:
     return Assumption.model_validate({"id": "x-is-y"} | READING | changed)
 
 
-def a_claim(**changed) -> Claim:
-    rule = {"measure": "figure1.it", "expect": {"equals": 10, "within_share": 0.1}}
-    given = {"id": "a", "where": "section 1", "says": "it is 10", "tolerance": "read off"}
-    return Claim.model_validate(given | rule | changed)
-
-
 def a_paper(claims: list[Claim], *assumed: Assumption) -> Paper:
-    given = {"title": "A", "authors": "N. N.", "year": 1999, "source": "here"}
-    return Paper.model_validate(given | {"claim": claims, "assumption": list(assumed)})
+    return made.a_paper(*claims, assumption=list(assumed))
 
 
 def evidence_of(**found: float) -> Evidence:

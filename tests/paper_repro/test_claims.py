@@ -14,7 +14,7 @@ import paper_repro
 import vegasfluid as vf
 from paper_repro import __main__ as command
 from paper_repro.__main__ import experiments_of, main, papers
-from paper_repro.claims import Claim, Expectation, Verdict, load_paper
+from paper_repro.claims import Expectation, Verdict, load_paper
 from paper_repro.experiment import (
     ARITHMETIC,
     FLUID,
@@ -28,22 +28,11 @@ from paper_repro.experiment import (
 from paper_repro.report import APART, Chapter, runs_of, write_report
 from paper_repro.running import run_jobs
 from paper_repro.verdicts import judge
+from tests.paper_repro.made import a_claim
 from vegasfluid import metrics
 from vegasfluid.errors import InvalidInput
 
 PAPERS = Path(paper_repro.__file__).parent
-
-
-def a_claim(**changed) -> Claim:
-    given = {
-        "id": "a",
-        "where": "section 1",
-        "says": "it is 10",
-        "measure": "figure1.it",
-        "expect": {"equals": 10, "within_share": 0.1},
-        "tolerance": "read off a figure",
-    }
-    return Claim.model_validate(given | changed)
 
 
 @pytest.mark.parametrize(

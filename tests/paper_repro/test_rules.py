@@ -10,10 +10,11 @@ import pytest
 import paper_repro
 from paper_repro import rules
 from paper_repro.__main__ import papers
-from paper_repro.claims import Claim, Expectation, FormerRule, Paper, Rule, Verdict, load_paper
+from paper_repro.claims import Expectation, FormerRule, Rule, Verdict, load_paper
 from paper_repro.experiment import ARITHMETIC, FLUID, NS2, PACKETS, Evidence
 from paper_repro.report import Chapter, write_report
 from paper_repro.verdicts import judge
+from tests.paper_repro.made import a_claim, a_paper
 
 PAPERS = Path(paper_repro.__file__).parent
 RULE = {"measure": "figure1.it", "expect": {"equals": 10, "within_share": 0.1}}
@@ -24,16 +25,6 @@ FORMER = {
     "why": "five was too easy",
     "verdict": "reproduced",
 }
-
-
-def a_claim(**changed) -> Claim:
-    given = {"id": "a", "where": "section 1", "says": "it is 10", "tolerance": "read off"}
-    return Claim.model_validate(given | RULE | changed)
-
-
-def a_paper(*claims: Claim, **more) -> Paper:
-    given = {"title": "A", "authors": "N. N.", "year": 1999, "source": "here"}
-    return Paper.model_validate(given | {"claim": list(claims)} | more)
 
 
 @pytest.mark.parametrize("paper", papers())

@@ -7,25 +7,14 @@ import pytest
 
 import vegasfluid as vf
 from paper_repro import report
-from paper_repro.claims import Claim, Expectation, Paper, Verdict
+from paper_repro.claims import Expectation, Paper, Verdict
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job
 from paper_repro.jackknife import with_errors
 from paper_repro.report import Chapter, write_report
 from paper_repro.verdicts import judge
+from tests.paper_repro.made import a_claim
 
 NEAR_TEN = {"equals": 10, "within": 1}
-
-
-def a_claim(**changed) -> Claim:
-    given = {
-        "id": "a",
-        "where": "section 1",
-        "says": "it is 10",
-        "measure": "figure1.it",
-        "expect": NEAR_TEN,
-        "tolerance": "read off a figure",
-    }
-    return Claim.model_validate(given | changed)
 
 
 def evidence_of(value, error, source: str = PACKETS) -> Evidence:
