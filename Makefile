@@ -17,12 +17,13 @@ notebooks docs: export VEGASFLUID_CACHE_DIR ?= $(CURDIR)/build/compiled-for-test
 # `make test K=fluid` runs the tests of a folder (tests/fluid and the examples in vegasfluid/fluid);
 # any other K is a word that a test's name holds.
 FOLDERS := $(if $(K),$(wildcard tests/$(K) vegasfluid/$(K) paper_repro/$(K)))
-PYTEST := $(BIN)/python -m pytest -q -n auto $(or $(FOLDERS),$(if $(K),-k "$(K)"))
+PYTEST := $(BIN)/python -m pytest -q -n $(or $(WORKERS),auto) $(or $(FOLDERS),$(if $(K),-k "$(K)"))
 
 test: $(READY)
 	$(PYTEST) --dist loadfile -m "not slow and not study"
 
-# Long tests of one file are divided among the workers, too. `make test-long PART=2/8` runs an eighth.
+# Long tests of one file are divided among the workers, too. `make test-long PART=2/8` runs an eighth,
+# WORKERS=1 uses one process.
 test-long: $(READY)
 	$(PYTEST) --dist worksteal -m "slow or study" $(if $(PART),--part $(PART))
 
