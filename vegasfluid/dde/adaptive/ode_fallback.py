@@ -208,7 +208,7 @@ def _saved_part(
 
 def _just_after(time: Array) -> Array:
     """The times a few units of rounding later, of the same shape and unit."""
-    return time + 8 * jnp.finfo(time.dtype).eps * jnp.maximum(jnp.abs(time), 1e-300)
+    return time + 8 * jnp.finfo(time.dtype).eps * jnp.abs(time)
 
 
 def _outcome(result: diffrax.Solution, traced: TracedArguments, goes_on: Array) -> Array:
