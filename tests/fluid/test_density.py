@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -32,6 +32,7 @@ from vegasfluid.fluid import build
 from vegasfluid.fluid.density import Density
 from vegasfluid.fluid.epoch_mesh import make_epoch_mesh
 from vegasfluid.fluid.mesh import advect, deposit, make_mesh
+from vegasfluid.fluid.model import integrated, solution_of
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.output import to_recording
 from vegasfluid.fluid.pytrees import register_values
@@ -282,6 +283,20 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     assert float(steady_state.shared.slow_start[0]) < 1e-6
     mean = float(jnp.sum(steady_state.growing * windows) / jnp.sum(steady_state.growing))
     assert mean == pytest.approx(cubic_alone(law, rtt, prob), rel=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [Reno(), Cubic()], ids=["windows", "epochs"])
+def test_the_lane_kernel_and_xla_compute_the_same(law: Any) -> None:
+    """Over one second: rounding errors grow where windows oscillate."""
+    classes = {"other": Flows(2, law, base_rtt=0.05), "vegas": NETWORK.flows["vegas"]}
+    density = build(replace(NETWORK, flows=classes), resolution="distribution").as_floats()
+    grid = density.time_grid(1.0, 11)
+    steps = grid.schedule(jnp.float64)
+    ours = integrated(density, steps, whole=False)
+    by_xla = jax.jit(partial(solution_of, whole=False, lanes=False))(density, steps)
+    assert int(ours.result) == int(by_xla.result) == 0
+    np.testing.assert_allclose(ours.ys, by_xla.ys, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("synchronised", [0.0, 0.5, 1.0])

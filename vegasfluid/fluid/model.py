@@ -255,7 +255,7 @@ def integrated(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
         steps: the solver's steps and sample times, s.
         whole: whether to save whole states; otherwise moments replace distributions.
     """
-    if model.meshes is None and not whole:
+    if not whole:
         results = computed_directly(outputs_of, model, steps)
         if results is not None:
             ts, ys, outcome, time, t0, t1 = map(jnp.asarray, results)
@@ -264,7 +264,7 @@ def integrated(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
 
 
 def outputs_of(model: FluidModel, steps: Schedule) -> tuple[Any, ...]:
-    """Arrays of the solution of a model represented by means, with the given steps.
+    """Arrays of the solution of a model with the given steps.
 
     They are the fields `ts`, `ys`, `result`, `time`, `t0` and `t1` of `dde.Solution`.
     """
@@ -282,8 +282,9 @@ def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.S
         steps: the solver's steps and sample times, s.
         whole: whether to save whole states; otherwise moments replace distributions.
     """
-    # Code for thousands of cells would take too long to compile as a lane kernel.
-    return solution_of(model, steps, whole, lanes=model.meshes is None)
+    # A GPU has a thread for each cell if XLA compiles it, and one for all cells in a lane kernel.
+    lanes = model.meshes is None or jax.default_backend() == "cpu"
+    return solution_of(model, steps, whole, lanes)
 
 
 def solution_of(model: FluidModel, steps: Schedule, whole: bool, lanes: bool) -> dde.Solution:

@@ -9,22 +9,24 @@ from typing import Any
 import numpy as np
 
 from vegasfluid.lanes.builder import INDEX, Item, Unsupported, constant
-from vegasfluid.lanes.elementwise import operate
+from vegasfluid.lanes.elementwise import convert, operate
+from vegasfluid.lanes.large_arrays import LargeArrays
 from vegasfluid.lanes.memory import (
+    Deferred,
     Layout,
     Memory,
     Small,
     Stored,
     Value,
     as_index,
-    copy,
-    in_registers,
     neighbours,
+    number_of,
     plus,
 )
-from vegasfluid.lanes.reductions import CUMULATIVE, EXTREMES, REDUCTIONS, Reductions
+from vegasfluid.lanes.nests import nest
+from vegasfluid.lanes.reductions import CUMULATIVE, EXTREMES, REDUCTIONS
 
-__all__ = ["MOVES", "Arrays"]
+__all__ = ["LARGEST_TABLE", "MOVES", "Arrays"]
 
 Numbers = Any
 """An array of element numbers (flat indices), in place of the elements themselves."""
@@ -58,6 +60,8 @@ MOVES: dict[str, Callable[[Numbers, Any], Numbers]] = {
 }
 """Operations that only move elements of their operand, as functions of the element numbers."""
 
+READ_ELEMENTWISE = {"concatenate", "stack", "pad", "gather", "split"}
+"""Operations, apart from moves and reductions, that can read deferred arrays."""
 LARGEST_TABLE = 10_000
 """Largest number of entries of a table in a program (chosen)."""
 JOINED = {"scatter-add": "add", "scatter-mul": "mul", "scatter-max": "max", "scatter-min": "min"}
@@ -78,8 +82,8 @@ WHOLE_ARRAYS = {
 """Operations that are methods of `Arrays` with the same name."""
 
 
-class Arrays(Reductions):
-    """Operations on whole arrays; reductions, gathers and scatters are in its base classes."""
+class Arrays(LargeArrays):
+    """Operations on whole arrays; those on large ones are in its base class."""
 
     def knows(self, name: str) -> bool:
         """Whether this class can translate JAX's operation of this name, such as `reduce_sum`."""
@@ -96,11 +100,16 @@ class Arrays(Reductions):
         if name in MOVES:
             return [self.moved(name, params, values[0], equation.outvars[0].aval.shape)]
         if name in REDUCTIONS:
-            return [self.reduced(REDUCTIONS[name], params["axes"], values[0])]
+            small = isinstance(values[0], Small)
+            reduced = self.reduced if small else self.reduced_large
+            return [reduced(REDUCTIONS[name], params["axes"], values[0])]
+        if name not in READ_ELEMENTWISE:
+            values = [self.settled(value) for value in values]
         if name in EXTREMES:
             return [self.extreme(EXTREMES[name], params, values[0])]
         if name in CUMULATIVE:
-            return [self.cumulated(CUMULATIVE[name], params, values[0])]
+            cumulated = self.cumulated if isinstance(values[0], Small) else self.cumulated_large
+            return [cumulated(CUMULATIVE[name], params, values[0])]
         if name in JOINED:
             return self.combined(JOINED[name], equation, *values)
         results: list[Value] = getattr(self, name)(equation, *values)
@@ -108,22 +117,20 @@ class Arrays(Reductions):
 
     def moved(self, name: str, params: Any, value: Value, shape: tuple[int, ...]) -> Value:
         """The result, of shape `shape`, of JAX's operation `name`, which only moves elements."""
-        if isinstance(value, Small) and in_registers(shape):
+        if isinstance(value, Small) and self.b.in_registers(shape):
             numbers = MOVES[name](np.arange(len(value.items)).reshape(value.shape), params)
             items = tuple(value.items[number] for number in numbers.ravel())
             return Small(shape, value.dtype, items)
-        if isinstance(value, Small) and len(value.items) == 1:
-            return self.filled(shape, value.items[0])
+        if name != "tile" and not (isinstance(value, Stored) and self.b.in_registers(shape)):
+            return self.moved_large(name, params, value, shape)
         stored = self.scratch.spilled(value)
-        if name in ("reshape", "squeeze", "expand_dims"):
-            return Stored(shape, stored.memory, stored.offset)
         size = math.prod(value.shape)
         numbers = np.ascontiguousarray(MOVES[name](np.arange(size).reshape(value.shape), params))
         return self.picked(stored, numbers.ravel(), shape)
 
     def picked(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Value:
         """A new array of shape `shape`: the elements with these numbers of an array in memory."""
-        if in_registers(shape):
+        if self.b.in_registers(shape):
             items = self.read_at(stored, constant(0, INDEX), numbers.tolist())
             return Small(shape, stored.dtype, tuple(items))
         if not np.array_equal(numbers, numbers[0] + np.arange(numbers.size)):
@@ -139,48 +146,44 @@ class Arrays(Reductions):
         """
         if numbers.size > LARGEST_TABLE:
             raise Unsupported(f"a permutation of {numbers.size} elements")
-        table = Memory((self.b.table(numbers),), np.dtype(np.int32), Layout.SHARED)
+        small = numbers.astype(np.int32)
+        table = Memory((self.b.table(small),), small.dtype, Layout.SHARED)
         target = self.scratch.array(shape, stored.dtype, stored.varying)
         with self.b.loop(constant(numbers.size, INDEX)) as index:
             item = stored.load(self.b, table.load(self.b, index))
             target.memory.store(self.b, index, item)
         return target
 
-    def filled(self, shape: tuple[int, ...], item: Item) -> Stored:
-        """A new array in memory, of shape `shape`, whose elements are all equal to `item`."""
-        target = self.scratch.array(shape, item.dtype, item.varying)
-        with self.b.loop(constant(math.prod(shape), INDEX)) as index:
-            target.memory.store(self.b, index, item)
-        return target
-
     def iota(self, equation: Any) -> list[Value]:
-        """JAX's `iota`: an array of the indices 0, 1, 2, ... along one of its axes.
-
-        Raises:
-            Unsupported: for a large array of several axes.
-        """
+        """JAX's `iota`: an array of the indices 0, 1, 2, ... along one of its axes."""
         shape, axis = equation.params["shape"], equation.params["dimension"]
         dtype = np.dtype(equation.params["dtype"])
-        if not in_registers(shape):
-            if len(shape) != 1:
-                raise Unsupported("iota with several axes for a large array")
-            target = self.scratch.array(shape, dtype, varying=False)
-            with self.b.loop(constant(shape[0], INDEX)) as index:
-                params = {"new_dtype": dtype}
-                item = operate(self.b, "convert_element_type", params, dtype, index)
-                target.memory.store(self.b, index, item)
-            return [target]
+        if not self.b.in_registers(shape):
+            return [
+                Deferred(
+                    shape,
+                    dtype,
+                    varying=False,
+                    memories=(),
+                    compute=lambda index: convert(self.b, index[axis], dtype),
+                    cheap=True,
+                )
+            ]
         numbers = np.indices(shape)[axis].ravel()
         return [Small(shape, dtype, tuple(constant(number, dtype) for number in numbers))]
 
     def concatenate(self, equation: Any, *values: Value) -> list[Value]:
         """JAX's `concatenate`: arrays joined along an axis that they have."""
         axis, shape = equation.params["dimension"], equation.outvars[0].aval.shape
+        if not self.b.in_registers(shape):
+            return [self.together_large(values, axis, shape)]
         return [self.together(values, [value.shape for value in values], axis, shape)]
 
     def stack(self, equation: Any, *values: Value) -> list[Value]:
         """JAX's `stack`: arrays joined along a new axis."""
         axis, shape = equation.params["axis"], equation.outvars[0].aval.shape
+        if not self.b.in_registers(shape):
+            return [self.together_large(values, axis, shape, new=True)]
         shapes = [(*value.shape[:axis], 1, *value.shape[axis:]) for value in values]
         return [self.together(values, shapes, axis, shape)]
 
@@ -191,35 +194,27 @@ class Arrays(Reductions):
         axis: int,
         shape: tuple[int, ...],
     ) -> Value:
-        """Arrays, reshaped to `shapes`, joined along an axis; the result has shape `shape`.
-
-        Raises:
-            Unsupported: for a result of more than 256 elements, unless all axes before this one
-                have length 1.
-        """
-        if in_registers(shape):
-            small = [self.registers(value) for value in values]
-            items = [item for value in small for item in value.items]
-            starts = np.cumsum([0, *(len(value.items) for value in small)])[:-1]
-            numbers = [
-                start + np.arange(math.prod(part)).reshape(part)
-                for start, part in zip(starts, shapes, strict=True)
-            ]
-            order = np.concatenate(numbers, axis).ravel()
-            return Small(shape, values[0].dtype, tuple(items[number] for number in order))
-        if math.prod(shape[:axis]) != 1:
-            raise Unsupported("a concatenation of large arrays along an inner axis")
-        varying = any(value.varying for value in values)
-        target, begin = self.scratch.array(shape, values[0].dtype, varying), 0
-        for value in values:
-            part = Stored(value.shape, target.memory, constant(begin, INDEX))
-            copy(self.b, value, part)
-            begin += math.prod(value.shape)
-        return target
+        """Arrays, reshaped to `shapes`, joined along an axis; the result has shape `shape`."""
+        small = [self.registers(value) for value in values]
+        items = [item for value in small for item in value.items]
+        starts = np.cumsum([0, *(len(value.items) for value in small)])[:-1]
+        numbers = [
+            start + np.arange(math.prod(part)).reshape(part)
+            for start, part in zip(starts, shapes, strict=True)
+        ]
+        order = np.concatenate(numbers, axis).ravel()
+        return Small(shape, values[0].dtype, tuple(items[number] for number in order))
 
     def split(self, equation: Any, value: Value) -> list[Value]:
         """JAX's `split`: the parts, of the given sizes, of an array divided along an axis."""
         axis, sizes = equation.params["axis"], equation.params["sizes"]
+        if not isinstance(value, Small):
+            return [
+                self.seen_through(value, variable.aval.shape, self.shifted(axis, begin))
+                for variable, begin in zip(
+                    equation.outvars, np.cumsum([0, *sizes]).tolist(), strict=False
+                )
+            ]
         small = self.registers(value)
         numbers = np.arange(len(small.items)).reshape(small.shape)
         parts = np.split(numbers, np.cumsum(sizes)[:-1], axis)
@@ -243,12 +238,12 @@ class Arrays(Reductions):
         Where `padding_config` is negative, elements at the edge are left out instead.
 
         Raises:
-            NoLaneKernel: if the array or the result is too large for registers.
+            NoLaneKernel: if only the array is too large for registers.
         """
-        small, shape = self.registers(value), equation.outvars[0].aval.shape
-        fill = self.registers(filling).items[0]
-        if not in_registers(shape):
-            raise Unsupported("pad with a large result")
+        fill, shape = self.registers(filling).items[0], equation.outvars[0].aval.shape
+        if not self.b.in_registers(shape):
+            return [self.padded(equation.params, value, fill, shape)]
+        small = self.registers(value)
         numbers = np.full(shape, -1)
         places = []
         for size, (low, _, inside) in zip(
@@ -310,7 +305,7 @@ class Arrays(Reductions):
         """JAX's `dynamic_slice`: a slice of `value` that starts at the indices `places`."""
         shape = equation.outvars[0].aval.shape
         bounds = [size - part for size, part in zip(value.shape, shape, strict=True)]
-        begin = self.flat(self.starts(places, bounds), value.shape)
+        begin = number_of(self.b, self.starts(places, bounds), value.shape)
         numbers = part_of(value.shape, shape)
         if isinstance(value, Small) and begin.value is not None:
             items = tuple(value.items[int(begin.value) + n] for n in numbers)
@@ -327,7 +322,7 @@ class Arrays(Reductions):
         It is changed in place, if nothing else needs the old array.
         """
         bounds = [size - part for size, part in zip(value.shape, update.shape, strict=True)]
-        begin = self.flat(self.starts(places, bounds), value.shape)
+        begin = number_of(self.b, self.starts(places, bounds), value.shape)
         numbers = part_of(value.shape, update.shape)
         if isinstance(value, Small) and begin.value is not None:
             items = list(value.items)
@@ -335,11 +330,16 @@ class Arrays(Reductions):
                 items[int(begin.value) + number] = item
             return [Small(value.shape, value.dtype, tuple(items))]
         target = self.writable(value, value.varying or update.varying or begin.varying)
+        if isinstance(update, Stored):
+            with nest(self.b, update.shape, parallel=True) as index:
+                number = plus(self.b, begin, number_of(self.b, index, value.shape))
+                target.memory.store(self.b, number, update.element(self.b, index))
+            return [target]
         items = self.registers(update).items
         for at, count in neighbours(numbers.tolist()):
             first = plus(self.b, begin, constant(numbers[at], INDEX))
             target.memory.store_several(self.b, first, items[at : at + count])
-        return [self.loaded(target, value.shape) if in_registers(value.shape) else target]
+        return [self.loaded(target, value.shape) if self.b.in_registers(value.shape) else target]
 
 
 def part_of(shape: Sequence[int], part: Sequence[int]) -> np.ndarray:

@@ -9,15 +9,17 @@ Source: LLVM Language Reference Manual, https://llvm.org/docs/LangRef.html.
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = ["BOOL", "INDEX", "REAL", "Builder", "Item", "NoLaneKernel", "Unsupported"]
-__all__ += ["constant"]
+__all__ += ["LARGEST_IN_REGISTERS", "RunningTotal", "constant"]
 
 BOOL, INDEX, REAL = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 """NumPy's types of truth values, of indices and of doubles."""
@@ -35,6 +37,12 @@ TYPES = {
 
 LONGEST = 200_000
 """Largest number of lines of a program for the CPU: about ten seconds of compiling."""
+LARGEST_IN_REGISTERS = 256
+"""Largest number of elements of an array that is kept in registers (chosen)."""
+
+
+HINTS = ('vectorize.width", i32 8', 'interleave.count", i32 1')
+"""How LLVM vectorises loops; given numbers spare it the search for others, half of its time."""
 
 
 class NoLaneKernel(Exception):
@@ -97,10 +105,17 @@ class Builder:
         width: number of lanes in a vector; 1: scalars.
         gpu: whether the program is for an NVIDIA GPU.
         longest: largest number of lines of the program; longer ones take too long to compile.
+        largest: largest number of elements of an array that is kept in registers.
     """
 
-    def __init__(self, width: int, gpu: bool = False, longest: int = LONGEST) -> None:
-        self.width, self.gpu, self.longest = width, gpu, longest
+    def __init__(
+        self,
+        width: int,
+        gpu: bool = False,
+        longest: int = LONGEST,
+        largest: int = LARGEST_IN_REGISTERS,
+    ) -> None:
+        self.width, self.gpu, self.longest, self.largest = width, gpu, longest, largest
         self.lines: list[str] = []
         """Lines of the function so far, without its head."""
         self.declared: dict[str, str] = {}
@@ -113,6 +128,10 @@ class Builder:
         self.copied: tuple[Any, Any] = (None, None)
         """The array in registers that was copied to memory last, and the copy. It is reset where
         the copy is not certain to be made before the next line runs."""
+        self.metadata: list[str] = []
+        """Lines at the end of the module, with statements about loops."""
+        self.access = ""
+        """Suffix of loads and stores in a loop whose iterations may run side by side."""
         self._count = 0
         self._block = "entry"
 
@@ -144,11 +163,18 @@ class Builder:
         """Add a line to the program, indented: an instruction without a result."""
         self.lines.append(f"  {line}")
 
-    def table(self, numbers: Iterable[int]) -> str:
-        """Add a constant array of 32-bit integers to the program; returns its LLVM name."""
-        each, name = [f"i32 {number}" for number in numbers], f"@{self.name()}"
-        line = f"{name} = private constant [{len(each)} x i32] [{', '.join(each)}]"
-        self.declared[name] = line
+    def in_registers(self, shape: Sequence[int]) -> bool:
+        """Whether arrays of this shape are kept in registers; larger ones are in memory."""
+        return math.prod(shape) <= self.largest
+
+    def table(self, numbers: np.ndarray) -> str:
+        """Add a constant array, stored in C order, to the program; returns its LLVM name."""
+        dtype = np.dtype(np.int8) if numbers.dtype == BOOL else numbers.dtype
+        kind, name = self.type_of(dtype), f"@{self.name()}"
+        each = [f"{kind} {constant(number, dtype).text}" for number in numbers.ravel()]
+        self.declared[name] = (
+            f"{name} = private constant [{len(each)} x {kind}] [{', '.join(each)}]"
+        )
         return name
 
     def start(self, block: str) -> None:
@@ -256,28 +282,94 @@ class Builder:
             self.width = width
 
     @contextmanager
-    def loop(self, count: Item) -> Iterator[Item]:
+    def loop(self, count: Item, *, parallel: bool = False) -> Iterator[Item]:
         """Write a loop without carried values around the lines that the `with` block adds.
 
         Yields the loop's index, which counts from 0 to `count` - 1 when the program runs. If
         `count` is 0 or less, the lines are not run.
+
+        Args:
+            count: number of iterations.
+            parallel: whether no iteration reads what another one writes, so that LLVM may run
+                several side by side in vectors.
+        """
+        with self.total(count, None, parallel=parallel) as loop:
+            yield loop.index
+
+    @contextmanager
+    def total(
+        self, count: Item, start: Item | None, *, parallel: bool = False
+    ) -> Iterator[RunningTotal]:
+        """Write a loop with one carried number, or none, around the lines that the block adds.
+
+        Args:
+            count: number of iterations.
+            start: the number before the first iteration; None: there is none.
+            parallel: see `loop`.
+
+        Yields:
+            The loop's index and the number so far. The block sets `next`, the number after the
+            iteration; after the block `value` is the final number.
         """
         before, head = self.block, self.name()
         index = Item(f"%{self.name()}", INDEX)
+        value = start and start._replace(text=f"%{self.name()}", value=None)
         self.write(f"br label %{head}")
-        following, done = f"{head}.next", f"{head}.done"
         self.start(head)
         place = len(self.lines)
-        self.write("")  # the phi node of the index, which needs the last block of the loop
-        inside = self.emit(f"icmp slt i64 {index.text}, {count.text}", BOOL, False)
-        self.write(f"br i1 {inside.text}, label %{head}.body, label %{done}")
-        self.start(f"{head}.body")
-        vectors, copied = dict(self.vectors), self.copied
-        yield index
-        self.vectors, self.copied = vectors, copied
-        self.write(f"br label %{following}")
-        self.start(following)
-        after = self.emit(f"add nsw i64 {index.text}, 1", INDEX, False)
-        self.lines[place] = f"  {index.text} = phi i64 [0, %{before}], [{after.text}, %{following}]"
-        self.write(f"br label %{head}")
-        self.start(done)
+        self.lines += ["", ""]  # the phi nodes, which need the last block of the loop
+        # A loop that runs at least once is tested at its end, which LLVM would change it to.
+        tested_first = not (count.value is not None and count.value > 0)
+        if tested_first:
+            inside = self.emit(f"icmp slt i64 {index.text}, {count.text}", BOOL, False)
+            self.write(f"br i1 {inside.text}, label %{head}.body, label %{head}.done")
+            self.start(f"{head}.body")
+        vectors, copied, access = dict(self.vectors), self.copied, self.access
+        self.access, hint = self.side_by_side_loop() if parallel else ("", "")
+        running = RunningTotal(index, value, value)
+        yield running
+        self.vectors, self.copied, self.access = vectors, copied, access
+        after = self.emit(f"add nuw nsw i64 {index.text}, 1", INDEX, False)
+        last = self.block
+        self.lines[place] = f"  {index.text} = phi i64 [0, %{before}], [{after.text}, %{last}]"
+        if start is not None and value is not None and running.next is not None:
+            kind = self.type_of(value.dtype, value.varying)
+            pairs = f"[{start.text}, %{before}], [{running.next.text}, %{last}]"
+            self.lines[place + 1] = f"  {value.text} = phi {kind} {pairs}"
+        if tested_first:
+            self.write(f"br label %{head}{hint}")
+        else:
+            running.value = running.next
+            ends = self.emit(f"icmp eq i64 {after.text}, {count.text}", BOOL, False)
+            self.write(f"br i1 {ends.text}, label %{head}.done, label %{head}{hint}")
+        self.start(f"{head}.done")
+
+    def side_by_side_loop(self) -> tuple[str, str]:
+        """Suffixes that allow LLVM to vectorise a loop: of its loads and stores, and of its end."""
+        if self.gpu or self.width > 1:
+            return "", ""
+        if not self.metadata:
+            self.metadata += [f'!{n} = !{{!"llvm.loop.{hint}}}' for n, hint in enumerate(HINTS)]
+        group, loop, accesses = (f"!{len(self.metadata) + n}" for n in range(3))
+        hints = ", ".join(f"!{n}" for n in range(len(HINTS)))
+        self.metadata += [
+            f"{group} = distinct !{{}}",
+            f"{loop} = distinct !{{{loop}, {accesses}, {hints}}}",
+            f'{accesses} = !{{!"llvm.loop.parallel_accesses", {group}}}',
+        ]
+        return f", !llvm.access.group {group}", f", !llvm.loop {loop}"
+
+
+@dataclass
+class RunningTotal:
+    """A loop with one carried number, while it is written (`Builder.total`).
+
+    Args:
+        index: number of finished iterations.
+        value: the carried number at the start of an iteration, and after the loop.
+        next: the carried number after the iteration.
+    """
+
+    index: Item
+    value: Item | None
+    next: Item | None

@@ -72,7 +72,7 @@ def optimised(text: str, target: Any, level: int = 2) -> Any:
     module = llvm.parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_unrolling = False
-    options.loop_vectorization = False
+    options.loop_vectorization = "llvm.loop.vectorize" in text
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)

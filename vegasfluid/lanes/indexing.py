@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, NoLaneKernel, Unsupported, constant
+from vegasfluid.lanes.builder import (
+    BOOL,
+    INDEX,
+    LARGEST_IN_REGISTERS,
+    Builder,
+    Item,
+    NoLaneKernel,
+    constant,
+)
 from vegasfluid.lanes.elementwise import operate
 from vegasfluid.lanes.memory import (
     Scratch,
@@ -19,10 +27,9 @@ from vegasfluid.lanes.memory import (
     Value,
     as_index,
     copy,
-    in_registers,
     neighbours,
+    number_of,
     plus,
-    times,
 )
 
 __all__ = ["Indexing"]
@@ -43,6 +50,26 @@ class Windows(NamedTuple):
     indexed: tuple[int, ...]
     common: tuple[tuple[int, int], ...]
 
+    @classmethod
+    def of_gather(cls, dims: Any) -> Windows:
+        """The roles of axes in a gather with these `GatherDimensionNumbers`."""
+        return cls(
+            tuple(dims.offset_dims),
+            (*dims.collapsed_slice_dims, *dims.operand_batching_dims),
+            tuple(dims.start_index_map),
+            tuple(zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)),
+        )
+
+    @classmethod
+    def of_scatter(cls, dims: Any) -> Windows:
+        """The roles of axes in a scatter with these `ScatterDimensionNumbers`."""
+        return cls(
+            tuple(dims.update_window_dims),
+            (*dims.inserted_window_dims, *dims.operand_batching_dims),
+            tuple(dims.scatter_dims_to_operand_dims),
+            tuple(zip(dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True)),
+        )
+
     def inner(self, axes: int) -> list[int]:
         """The axes that slices have of an array with `axes` axes: all but the dropped ones."""
         return [axis for axis in range(axes) if axis not in self.dropped]
@@ -60,33 +87,30 @@ class Indexing:
         self.b, self.scratch = b, scratch
 
     def registers(self, value: Value) -> Small:
-        """The array itself, which must be in registers.
+        """The array in registers: itself, or a copy of one in memory.
 
         Raises:
-            NoLaneKernel: if it is in memory, because it is too large.
+            NoLaneKernel: for an array in memory of more than 256 elements.
         """
-        if isinstance(value, Stored):
+        if isinstance(value, Small):
+            return value
+        if math.prod(value.shape) > LARGEST_IN_REGISTERS:
             raise NoLaneKernel(f"an array of shape {value.shape} is too large here")
-        return value
+        stored = self.scratch.spilled(value)
+        items = stored.load_several(self.b, constant(0, INDEX), math.prod(value.shape))
+        return Small(value.shape, value.dtype, items)
 
     def loaded(self, source: Stored, shape: tuple[int, ...]) -> Value:
         """A copy, with this shape, of the first elements of an array in memory.
 
         It is in registers if it has at most 256 elements, else in new memory.
         """
-        if in_registers(shape):
+        if self.b.in_registers(shape):
             items = source.load_several(self.b, constant(0, INDEX), math.prod(shape))
             return Small(shape, source.dtype, items)
         target = self.scratch.array(shape, source.dtype, source.varying)
         copy(self.b, source, target)
         return target
-
-    def flat(self, starts: Sequence[Item], shape: Sequence[int]) -> Item:
-        """The number, in C order, of the element of an array with the indices `starts`."""
-        total = constant(0, INDEX)
-        for start, size in zip(starts, shape, strict=True):
-            total = plus(self.b, times(self.b, total, constant(size, INDEX)), start)
-        return total
 
     def writable(self, value: Value, varying: bool) -> Stored:
         """The array in memory, to be overwritten: itself or, if that is not possible, a copy.
@@ -104,18 +128,10 @@ class Indexing:
         """JAX's `gather`: slices of `value` whose start indices are elements of `indices`.
 
         Raises:
-            NoLaneKernel: if the result or `indices` is too large for registers.
+            NoLaneKernel: if `indices` is too large for registers.
         """
         params, shape = equation.params, equation.outvars[0].aval.shape
-        if not in_registers(shape):
-            raise Unsupported(f"a gather of shape {shape}")
-        dims = params["dimension_numbers"]
-        axes = Windows(
-            tuple(dims.offset_dims),
-            (*dims.collapsed_slice_dims, *dims.operand_batching_dims),
-            tuple(dims.start_index_map),
-            tuple(zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)),
-        )
+        axes = Windows.of_gather(params["dimension_numbers"])
         places = self.places(
             axes, shape, value.shape, params["slice_sizes"], indices, params["mode"]
         )
@@ -157,13 +173,8 @@ class Indexing:
         Raises:
             NoLaneKernel: if `indices` or `update` is too large for registers.
         """
-        params, dims = equation.params, equation.params["dimension_numbers"]
-        axes = Windows(
-            tuple(dims.update_window_dims),
-            (*dims.inserted_window_dims, *dims.operand_batching_dims),
-            tuple(dims.scatter_dims_to_operand_dims),
-            tuple(zip(dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True)),
-        )
+        params = equation.params
+        axes = Windows.of_scatter(params["dimension_numbers"])
         small, sizes = self.registers(update), [1] * len(value.shape)
         for axis, window in zip(axes.inner(len(value.shape)), axes.window, strict=True):
             sizes[axis] = small.shape[window]
@@ -177,7 +188,7 @@ class Indexing:
             if inside is not None:
                 new = operate(self.b, "select_n", None, value.dtype, inside, old, new)
             target.memory.store(self.b, place, new)
-        return [self.loaded(target, value.shape) if in_registers(value.shape) else target]
+        return [self.loaded(target, value.shape) if self.b.in_registers(value.shape) else target]
 
     def places(
         self,
@@ -241,7 +252,7 @@ class Indexing:
                     fits if inside is None else operate(self.b, "and", None, BOOL, inside, fits)
                 )
             starts.append(item if mode is GatherScatterMode.PROMISE_IN_BOUNDS else bounded)
-        return self.flat(starts, shape), inside
+        return number_of(self.b, starts, shape), inside
 
     def elements(
         self, value: Value, begin: Item, inside: Item | None, offsets: Sequence[int], fill: Any
@@ -276,9 +287,10 @@ class Indexing:
 
     def in_memory(self, value: Value) -> Stored:
         """The array in memory; consecutive calls for one array in registers share a copy."""
-        if isinstance(value, Stored):
-            return value
+        if not isinstance(value, Small):
+            return self.scratch.spilled(value)
         if self.b.copied[0] is not value:
             self.b.copied = (value, self.scratch.spilled(value))
+            self.b.copied[1].memory.reserved = True
         stored: Stored = self.b.copied[1]
         return stored

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vegasfluid.lanes.builder import INDEX, Builder, Item, Unsupported, constant
-from vegasfluid.lanes.memory import Scratch, Small, Stored, Value, copy
+from vegasfluid.lanes.builder import INDEX, Builder, Item, constant
+from vegasfluid.lanes.memory import Deferred, Scratch, Small, Stored, Value, copy
 from vegasfluid.lanes.packing import Packed, packed, unpacked
 
 __all__ = ["Loop"]
@@ -41,6 +41,7 @@ class Loop:
         self._starts: list[list[Packed]] = []
         taken: set[int] = set()
         for value, differs in zip(carry, varying, strict=True):
+            assert not isinstance(value, Deferred)
             if isinstance(value, Small):
                 items = [self.b.varied(item) if differs else item for item in value.items]
                 self._starts.append(packed(self.b, items))
@@ -52,6 +53,7 @@ class Loop:
                 copy(self.b, value, target)
                 value = target
             taken.add(id(value.memory))
+            value.memory.reserved = True
             self._starts.append([])
             self.values.append(value)
 
@@ -91,12 +93,10 @@ class Loop:
 
         Returns:
             The carried values after the loop.
-
-        Raises:
-            Unsupported: if an iteration swaps large arrays among the carried values.
         """
         b = self.b
-        ends = [self._handed(*each) for each in zip(self.values, results, strict=True)]
+        moved = [self._unshared(*each) for each in zip(self.values, results, strict=True)]
+        ends = [self._handed(*each) for each in zip(self.values, moved, strict=True)]
         after = b.emit(f"add nsw i64 {self._index.text}, 1", INDEX, False)
         lines = [self._phi(self._index, constant(0, INDEX).text, after.text)]
         for names, starts, items in zip(self._names, self._starts, ends, strict=True):
@@ -117,6 +117,21 @@ class Loop:
         pairs = f"[{start}, %{self._before}], [{end}, %{self.b.block}]"
         return f"  {name.text} = phi {kind} {pairs}"
 
+    def _unshared(self, value: Value, result: Value) -> Value:
+        """The new value `result` of a carried value, copied if it is another carried array.
+
+        That array may be overwritten first.
+        """
+        if not isinstance(result, Stored) or not isinstance(value, Stored):
+            return result
+        carried = [each.memory for each in self.values if isinstance(each, Stored)]
+        own = result.memory is value.memory and result.offset.value == 0
+        if own or not any(result.memory is memory for memory in carried):
+            return result
+        target = self.scratch.array(result.shape, result.dtype, result.varying)
+        copy(self.b, result, target)
+        return target
+
     def _handed(self, value: Value, result: Value) -> list[Packed]:
         """The numbers of a carried value after an iteration, in vectors where possible.
 
@@ -134,8 +149,5 @@ class Loop:
         assert isinstance(value, Stored)
         assert isinstance(result, Stored)
         if result.memory is not value.memory or result.offset.value != 0:
-            carried = [each.memory for each in self.values if isinstance(each, Stored)]
-            if any(result.memory is memory for memory in carried):
-                raise Unsupported("a loop that swaps large arrays")
             copy(self.b, result, value)
         return []

@@ -8,7 +8,7 @@ lane, or one for all lanes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -16,13 +16,12 @@ import numpy as np
 
 from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, constant
 from vegasfluid.lanes.elementwise import convert, operate
+from vegasfluid.lanes.nests import Index, nest
 from vegasfluid.lanes.packing import pack, sizes_of, unpack
 
-__all__ = ["LARGEST_IN_REGISTERS", "Layout", "Memory", "Scratch", "Small", "Stored", "Value"]
-__all__ += ["as_index", "copy", "in_registers", "neighbours", "plus", "times"]
+__all__ = ["Deferred", "Layout", "Memory", "Scratch", "Small", "Stored", "Value"]
+__all__ += ["as_index", "copy", "neighbours", "number_of", "plus", "times"]
 
-LARGEST_IN_REGISTERS = 256
-"""Largest number of elements of an array that is kept in registers (chosen)."""
 ALIGNMENT = 64
 """Alignment of arrays, bytes: a cache line."""
 
@@ -44,16 +43,20 @@ class Memory:
         dtype: type of the elements.
         layout: layout of the lanes.
         lanes: with `BESIDE` on a GPU, the name of the number of all lanes; else "".
+        size: its size for one lane, bytes; 0 if the program did not allocate it.
         owned: whether the program may write it.
         references: number of live variables of the program that refer to it.
+        reserved: whether it must not be used for other arrays although no variable refers to it.
     """
 
     bases: tuple[str, ...]
     dtype: np.dtype
     layout: Layout
     lanes: str = ""
+    size: int = 0
     owned: bool = False
     references: int = 0
+    reserved: bool = False
 
     @property
     def varying(self) -> bool:
@@ -160,7 +163,8 @@ def read(b: Builder, address: str, dtype: np.dtype, varying: bool) -> Item:
         byte = read(b, address, np.dtype(np.int8), varying)
         return b.apply("icmp ne {t0} {0}, {1}", BOOL, byte, constant(0, np.int8))
     kind = b.type_of(dtype, varying)
-    return b.emit(f"load {kind}, ptr {address}, align {dtype.itemsize}", dtype, varying)
+    text = f"load {kind}, ptr {address}, align {dtype.itemsize}{b.access}"
+    return b.emit(text, dtype, varying)
 
 
 def put(b: Builder, address: str, item: Item) -> None:
@@ -169,7 +173,7 @@ def put(b: Builder, address: str, item: Item) -> None:
         byte = convert(b, item, np.int8)
         item = b.varied(byte) if item.varying else byte
     kind = b.type_of(item.dtype, item.varying)
-    b.write(f"store {kind} {item.text}, ptr {address}, align {item.dtype.itemsize}")
+    b.write(f"store {kind} {item.text}, ptr {address}, align {item.dtype.itemsize}{b.access}")
 
 
 def as_index(b: Builder, item: Item) -> Item:
@@ -191,6 +195,14 @@ def times(b: Builder, x: Item, y: Item) -> Item:
     return x if y.value == 1 else operate(b, "mul", None, INDEX, x, y)
 
 
+def number_of(b: Builder, index: Sequence[Item], shape: Sequence[int]) -> Item:
+    """The number, in C order, of the element of an array of shape `shape` with these indices."""
+    total = constant(0, INDEX)
+    for place, size in zip(index, shape, strict=True):
+        total = plus(b, times(b, total, constant(size, INDEX)), place)
+    return total
+
+
 @dataclass(frozen=True)
 class Small:
     """An array in registers.
@@ -209,6 +221,16 @@ class Small:
     def varying(self) -> bool:
         """Whether any element differs between lanes (instances of a batch)."""
         return any(item.varying for item in self.items)
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """The memories that it needs: none."""
+        return ()
+
+    def element(self, b: Builder, index: Index) -> Item:
+        """The element with these indices, which must be constants unless there is one element."""
+        number = number_of(b, index, self.shape)
+        return self.items[0 if len(self.items) == 1 else int(number.value)]
 
 
 @dataclass(frozen=True)
@@ -240,6 +262,15 @@ class Stored:
         """Whether the program may overwrite the array: it owns it, and no variable refers to it."""
         return self.memory.owned and not self.memory.references and self.offset.value == 0
 
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """The memories that it needs: its own."""
+        return (self.memory,)
+
+    def element(self, b: Builder, index: Index) -> Item:
+        """The element with these indices."""
+        return self.load(b, number_of(b, index, self.shape))
+
     def load(self, b: Builder, index: Item) -> Item:
         """The array's element with the number `index` (C order), in each lane."""
         return self.memory.load(b, plus(b, self.offset, as_index(b, index)))
@@ -249,13 +280,35 @@ class Stored:
         return self.memory.load_several(b, plus(b, self.offset, as_index(b, first)), count)
 
 
-Value = Small | Stored
-"""An array of the program, in registers or in memory."""
+@dataclass(frozen=True)
+class Deferred:
+    """An array whose elements are computed one by one where they are read.
+
+    So a chain of operations on a large array becomes one loop.
+
+    Args:
+        shape: shape of the array.
+        dtype: type of its elements.
+        varying: whether elements differ between lanes (instances of a batch).
+        memories: memories that the computation reads.
+        compute: maps the indices of an element to it, and adds lines that compute it.
+        cheap: whether it costs no more than a load, so that it is computed at each use.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    varying: bool
+    memories: tuple[Memory, ...]
+    compute: Callable[[Index], Item]
+    cheap: bool = False
+
+    def element(self, b: Builder, index: Index) -> Item:
+        """The element with these indices; lines that compute it are added to the program."""
+        return self.compute(index)
 
 
-def in_registers(shape: Sequence[int]) -> bool:
-    """Whether arrays of this shape are kept in registers: they have at most 256 elements."""
-    return math.prod(shape) <= LARGEST_IN_REGISTERS
+Value = Small | Stored | Deferred
+"""An array of the program: in registers, in memory, or not computed yet."""
 
 
 class Scratch:
@@ -272,6 +325,8 @@ class Scratch:
         self.size = 0
         self.pointers: list[str] = []
         """Lines that compute the pointers, for the start of the function."""
+        self._free: dict[tuple[Layout, int, int], list[Memory]] = {}
+        """Memories that no variable refers to any more, by layout, element size and size."""
 
     def array(self, shape: Sequence[int], dtype: np.dtype, varying: bool = True) -> Stored:
         """A new array in the program's memory, whose elements are not initialised.
@@ -281,6 +336,14 @@ class Scratch:
             dtype: type of its elements.
             varying: whether lanes have separate arrays; else they share one.
         """
+        beside = varying or bool(self._lanes)
+        layout = Layout.BESIDE if beside else Layout.SHARED
+        each = 1 if dtype == BOOL else dtype.itemsize
+        size = -(-math.prod(shape) * each // ALIGNMENT) * ALIGNMENT
+        if unused := self._free.get((layout, each, size)):
+            bases = unused.pop().bases
+            memory = Memory(bases, dtype, layout, self._lanes, size, owned=True)
+            return Stored(tuple(shape), memory)
         width, name = self._b.width, self._b.name()
         element = stored_type(dtype)
         if self._lanes:
@@ -293,17 +356,17 @@ class Scratch:
         else:
             offset = self.size * width
             self.pointers.append(f"  %{name} = getelementptr i8, ptr %scratch, i64 {offset}")
-        beside = varying or bool(self._lanes)
-        memory = Memory(
-            (f"%{name}",),
-            dtype,
-            Layout.BESIDE if beside else Layout.SHARED,
-            self._lanes,
-            owned=True,
-        )
-        size = math.prod(shape) * (1 if dtype == BOOL else dtype.itemsize)
-        self.size += -(-size // ALIGNMENT) * ALIGNMENT
+        self.size += size
+        memory = Memory((f"%{name}",), dtype, layout, self._lanes, size, owned=True)
         return Stored(tuple(shape), memory)
+
+    def release(self, memory: Memory) -> None:
+        """Allow other arrays to use a memory, if no variable refers to it."""
+        if not memory.owned or memory.references or memory.reserved:
+            return
+        memory.reserved = True  # this object is not used any more
+        each = 1 if memory.dtype == BOOL else memory.dtype.itemsize
+        self._free.setdefault((memory.layout, each, memory.size), []).append(memory)
 
     def spilled(self, value: Value) -> Stored:
         """The array in memory: itself, or a copy if it is in registers."""
@@ -318,6 +381,12 @@ def copy(b: Builder, source: Value, target: Stored) -> None:
     """Write lines that copy all elements of an array to an array in memory of the same size."""
     if isinstance(source, Small):
         target.memory.store_several(b, target.offset, source.items)
+        return
+    if isinstance(source, Deferred):
+        with nest(b, source.shape, parallel=True) as place:
+            number = number_of(b, place, source.shape)
+            item = source.element(b, place)
+            target.memory.store(b, plus(b, target.offset, number), item)
         return
     with b.loop(constant(math.prod(source.shape), INDEX)) as index:
         item = source.load(b, index)

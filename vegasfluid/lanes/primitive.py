@@ -22,7 +22,7 @@ from jax.interpreters import ad, batching, mlir, partial_eval
 
 from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import NoLaneKernel
-from vegasfluid.lanes.program import Program, cpu_program, gpu_program
+from vegasfluid.lanes.program import Program, cpu_program, gpu_program, is_long
 from vegasfluid.lanes.tracing import traced, without_constants
 from vegasfluid.lanes.varying import differing
 from vegasfluid.parallel import processors
@@ -270,7 +270,7 @@ def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: NoLaneKe
 def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | NoLaneKernel:
     """The CPU's program of a traced function, or the reason why there is none.
 
-    Lanes run side by side in vectors unless they may diverge in loops.
+    Lanes run side by side in vectors unless they may diverge in loops, or the program is long.
 
     Args:
         jaxpr: the traced function, without constants.
@@ -278,7 +278,8 @@ def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | 
         several: whether there is more than one lane.
     """
     failure = NoLaneKernel("")
-    for width in (cpu.native_width(), 1) if several else (1,):
+    # The loops of a long program, over elements of arrays, are vectors with a single lane, too.
+    for width in (cpu.native_width(), 1) if several and not is_long(jaxpr) else (1,):
         try:
             return cpu_program(jaxpr, batched, width)
         except NoLaneKernel as reason:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vegasfluid.lanes.builder import INDEX, Builder, Item, constant
+from vegasfluid.lanes.builder import INDEX, LARGEST_IN_REGISTERS, Builder, Item, constant
 from vegasfluid.lanes.memory import (
     Layout,
     Memory,
@@ -18,11 +18,10 @@ from vegasfluid.lanes.memory import (
     Stored,
     Value,
     copy,
-    in_registers,
 )
-from vegasfluid.lanes.translate import Translator
+from vegasfluid.lanes.translate import Translator, functions_of
 
-__all__ = ["KERNEL", "Program", "cpu_program", "gpu_program"]
+__all__ = ["KERNEL", "Program", "cpu_program", "gpu_program", "is_long"]
 
 KERNEL = "lanes_kernel"
 """Name of the function that runs lanes from start to end."""
@@ -30,6 +29,10 @@ KERNEL = "lanes_kernel"
 LONGEST_ON_GPU = 40_000
 """Largest number of lines of a program for a GPU: CUDA's driver takes minutes for longer ones (13 s
 for 13 500 lines of PTX on an H100's host)."""
+MOST_ELEMENTS = 100_000
+"""Elements of results, in all operations, above which a program would get too long (chosen)."""
+LARGEST_IN_LONG_PROGRAM = 32
+"""Largest number of elements of an array that such a program keeps in registers (chosen)."""
 
 
 class Program(NamedTuple):
@@ -68,7 +71,8 @@ def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
     Raises:
         NoLaneKernel: if something in the function cannot be translated, or it is too long.
     """
-    b = Builder(width)
+    largest = LARGEST_IN_LONG_PROGRAM if is_long(jaxpr) else LARGEST_IN_REGISTERS
+    b = Builder(width, largest=largest)
     scratch = Scratch(b)
     count = len(jaxpr.invars) + len(jaxpr.outvars)
     begin = ["  %last = sub i64 %lanes, 1"]
@@ -87,6 +91,29 @@ def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
     write_body(b, scratch, jaxpr, batched, lanes)
     head = f"define void @{KERNEL}(ptr %buffers, ptr noalias %scratch, i64 %first, i64 %lanes)"
     return finished(b, scratch, head, begin, jaxpr)
+
+
+def is_long(jaxpr: Any) -> bool:
+    """Whether a traced function needs too many lines with all arrays that registers can contain.
+
+    Then only arrays of at most 32 elements are in registers, in which each element needs its lines.
+    An array in memory needs one loop.
+    """
+    return elements_within(jaxpr, LARGEST_IN_REGISTERS) > MOST_ELEMENTS
+
+
+def elements_within(jaxpr: Any, largest: int) -> int:
+    """Number of elements, in a traced function, of the results with at most `largest` elements.
+
+    It includes the functions that it calls; a loop's body counts once.
+    """
+    total = 0
+    for equation in jaxpr.eqns:
+        inner = functions_of(equation)
+        sizes = [math.prod(variable.aval.shape) for variable in equation.outvars]
+        total += sum(elements_within(function, largest) for function in inner)
+        total += 0 if inner else sum(size for size in sizes if size <= largest)
+    return total
 
 
 def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
@@ -146,6 +173,7 @@ def finished(b: Builder, scratch: Scratch, head: str, begin: Sequence[str], jaxp
         *b.lines,
         "  ret void",
         "}",
+        *b.metadata,
     ]
     text = "\n".join(lines)
     name = hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -188,7 +216,7 @@ def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[
     else:
         memory = Memory((f"%p{number}",), dtype, Layout.SHARED)
     stored = Stored(shape, memory)
-    if not in_registers(shape):
+    if not b.in_registers(shape):
         return stored
     return Small(shape, dtype, stored.load_several(b, constant(0, INDEX), math.prod(shape)))
 

@@ -7,6 +7,7 @@ registers, and a large carried array (such as a history) is changed in place.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,17 +15,19 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from vegasfluid.lanes.arrays import Arrays
+from vegasfluid.lanes.arrays import LARGEST_TABLE, Arrays
 from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, NoLaneKernel, Unsupported, constant
 from vegasfluid.lanes.elementwise import OPERATIONS, operate
 from vegasfluid.lanes.loops import Loop
 from vegasfluid.lanes.memory import (
+    Deferred,
+    Layout,
+    Memory,
     Scratch,
     Small,
     Stored,
     Value,
     copy,
-    in_registers,
     plus,
     times,
 )
@@ -69,21 +72,57 @@ class Translator:
             NoLaneKernel: if an operation cannot be translated, or the program gets too long.
         """
         scope = Scope(jaxpr)
-        for variable, value in zip(jaxpr.constvars, constants, strict=True):
-            scope.bind(variable, value)
-        for variable, value in zip(jaxpr.invars, arguments, strict=True):
-            scope.bind(variable, value)
+        self.bind(scope, jaxpr.constvars, constants)
+        self.bind(scope, jaxpr.invars, arguments)
         for number, equation in enumerate(jaxpr.eqns):
-            values = [scope.read(variable) for variable in equation.invars]
+            values = [
+                self.literal(np.asarray(variable.val, variable.aval.dtype))
+                if is_literal(variable)
+                else scope.read(variable)
+                for variable in equation.invars
+            ]
             scope.release(number)
-            results = self.equation(equation, values)
-            for variable, value in zip(equation.outvars, results, strict=True):
-                scope.bind(variable, value)
+            self.bind(scope, equation.outvars, self.equation(equation, values))
+            for value in values:
+                for memory in value.memories:
+                    self.scratch.release(memory)
             if len(self.b.lines) > self.b.longest:
                 raise NoLaneKernel("the function is too long")
-        results = [scope.read(variable) for variable in jaxpr.outvars]
+        results = [
+            self.literal(np.asarray(variable.val, variable.aval.dtype))
+            if is_literal(variable)
+            else scope.read(variable)
+            for variable in jaxpr.outvars
+        ]
         scope.release(len(jaxpr.eqns))
         return results
+
+    def bind(self, scope: Scope, variables: Sequence[Any], values: Sequence[Value]) -> None:
+        """Bind variables to values.
+
+        Deferred arrays that are read more than once are computed, and arrays too large for
+        registers, such as the result of an operation on registers only, are stored.
+        """
+        for variable, value in zip(variables, values, strict=True):
+            large = isinstance(value, Small) and not self.b.in_registers(value.shape)
+            shared = isinstance(value, Deferred) and not value.cheap and scope.reads(variable) > 1
+            scope.bind(variable, self.scratch.spilled(value) if large or shared else value)
+
+    def literal(self, value: Any) -> Value:
+        """A constant array as a value of the program.
+
+        Raises:
+            Unsupported: if it is too large to be written into a program: more than 10 000 elements.
+        """
+        array = np.asarray(value)
+        if array.dtype == jax.dtypes.float0:  # the derivative of a whole number, never read
+            array = np.zeros(array.shape, bool)
+        if self.b.in_registers(array.shape):
+            items = tuple(constant(each, array.dtype) for each in array.ravel())
+            return Small(array.shape, array.dtype, items)
+        if array.size > LARGEST_TABLE:
+            raise Unsupported(f"a constant of shape {array.shape}")
+        return Stored(array.shape, Memory((self.b.table(array),), array.dtype, Layout.SHARED))
 
     def equation(self, equation: Any, values: list[Value]) -> list[Value]:
         """Write one equation (a JAX operation) with the operands `values`; returns its results.
@@ -95,7 +134,7 @@ class Translator:
         function = body_of(equation)
         if function is not None:
             jaxpr, constants = function
-            return self.function(jaxpr, [literal(value) for value in constants], values)
+            return self.function(jaxpr, [self.literal(value) for value in constants], values)
         if name == "scan":
             return self.scan(equation, values)
         if name == "while":
@@ -114,15 +153,10 @@ class Translator:
         """Write an elementwise operation on arrays; returns its result."""
         name, params = equation.primitive.name, equation.params
         shape, dtype = equation.outvars[0].aval.shape, np.dtype(equation.outvars[0].aval.dtype)
-        if in_registers(shape):
+        if self.b.in_registers(shape):
             columns = [spread_out(self.arrays.registers(value), shape) for value in values]
             return Small(shape, dtype, self.on_elements(name, params, dtype, columns))
-        target = self.scratch.array(shape, dtype, any(value.varying for value in values))
-        with self.b.loop(constant(math.prod(shape), INDEX)) as index:
-            row = [self.element(value, index) for value in values]
-            item = operate(self.b, name, params, dtype, *row)
-            target.memory.store(self.b, index, item)
-        return target
+        return self.arrays.on_large(name, params, dtype, shape, values)
 
     def on_elements(
         self, name: str, params: Any, dtype: np.dtype, columns: Sequence[Sequence[Item]]
@@ -142,18 +176,6 @@ class Translator:
                 results += unpack(self.b, operate(self.b, name, params, dtype, *operands))
         return tuple(results)
 
-    def element(self, value: Value, index: Item) -> Item:
-        """The element with the number `index` of a large array, or the number of a scalar.
-
-        Raises:
-            Unsupported: for a small array that is not a scalar.
-        """
-        if isinstance(value, Stored):
-            return value.load(self.b, index)
-        if len(value.items) != 1:
-            raise Unsupported(f"an operation on an array of shape {value.shape} and a larger one")
-        return value.items[0]
-
     def branch(self, equation: Any, values: list[Value]) -> list[Value]:
         """Write a conditional (JAX's `cond`): all branches are computed, and one is selected.
 
@@ -164,18 +186,19 @@ class Translator:
             NoLaneKernel: for a branch with a `while` loop, which might not end in a lane that
                 selects another branch, and for results that are too large for registers.
         """
+        values = [self.arrays.settled(value) for value in values]
         which = self.arrays.registers(values[0]).items[0]
         branches = equation.params["branches"]
         if which.value is not None:
             branch = branches[int(np.clip(int(which.value), 0, len(branches) - 1))]
-            return self.function(branch.jaxpr, [literal(v) for v in branch.consts], values[1:])
+            return self.function(branch.jaxpr, [self.literal(v) for v in branch.consts], values[1:])
         if any(has_loop(branch.jaxpr) for branch in branches):
             raise Unsupported("a loop in a branch")
         for value in values[1:]:
             if isinstance(value, Stored):
                 value.memory.references += 1
         branch_results = [
-            self.function(branch.jaxpr, [literal(v) for v in branch.consts], values[1:])
+            self.function(branch.jaxpr, [self.literal(v) for v in branch.consts], values[1:])
             for branch in branches
         ]
         for value in values[1:]:
@@ -196,6 +219,7 @@ class Translator:
         Returns the final carried values, then the stacked outputs. `values` are its constants,
         initial carried values and inputs.
         """
+        values = [self.arrays.settled(value) for value in values]
         params, body = equation.params, equation.params["jaxpr"]
         length = params["length"]
         constants, carry, inputs = parts_of_scan(params, values)
@@ -203,7 +227,7 @@ class Translator:
         flags = [[value.varying for value in part] for part in (constants, carry, inputs)]
         varying = differing_carry(body.jaxpr, flags[0], flags[1], flags[2], len(carry))
         outputs = self.room_for(body.jaxpr, [*flags[0], *varying, *flags[2]], len(carry), length)
-        inner = [literal(value) for value in body.consts]
+        inner = [self.literal(value) for value in body.consts]
         loop = Loop(self.b, self.scratch, carry, varying, [*constants, *each])
         index = loop.begin()
         inside = operate(self.b, "lt", None, BOOL, index, constant(length, INDEX))
@@ -216,14 +240,14 @@ class Translator:
         for value, output in zip(results[len(carry) :], outputs, strict=True):
             start = times(self.b, number, constant(math.prod(value.shape), INDEX))
             copy(self.b, value, Stored(value.shape, output.memory, start))
-        final = loop.end(results[: len(carry)])
-        return [
-            *final,
-            *(
-                self.arrays.loaded(output, output.shape) if in_registers(output.shape) else output
-                for output in outputs
-            ),
+        final = loop.end([self.arrays.settled(value) for value in results[: len(carry)]])
+        stacked = [
+            self.arrays.loaded(output, output.shape)
+            if self.b.in_registers(output.shape)
+            else output
+            for output in outputs
         ]
+        return [*final, *stacked]
 
     def room_for(
         self, body: Any, varying: Sequence[bool], carried: int, length: int
@@ -248,7 +272,7 @@ class Translator:
         shape = value.shape[1:]
         start = times(self.b, number, constant(math.prod(shape), INDEX))
         part = Stored(shape, value.memory, plus(self.b, value.offset, start))
-        return self.arrays.loaded(part, shape) if in_registers(shape) else part
+        return self.arrays.loaded(part, shape) if self.b.in_registers(shape) else part
 
     def repeat(self, equation: Any, values: list[Value]) -> list[Value]:
         """Write JAX's `while`, a loop that ends when its condition is false.
@@ -259,6 +283,7 @@ class Translator:
         Raises:
             Unsupported: if lanes in a vector might end the loop at different iterations.
         """
+        values = [self.arrays.settled(value) for value in values]
         params = equation.params
         first = params["cond_nconsts"]
         split = first + params["body_nconsts"]
@@ -269,7 +294,7 @@ class Translator:
         loop.begin()
         (continues,) = self.function(
             condition.jaxpr,
-            [literal(v) for v in condition.consts],
+            [self.literal(v) for v in condition.consts],
             [*condition_constants, *loop.values],
         )
         inside = self.arrays.registers(continues).items[0]
@@ -277,9 +302,9 @@ class Translator:
             raise Unsupported("a vectorised loop that lanes leave at different times")
         loop.enter(inside)
         results = self.function(
-            body.jaxpr, [literal(v) for v in body.consts], [*constants, *loop.values]
+            body.jaxpr, [self.literal(v) for v in body.consts], [*constants, *loop.values]
         )
-        return loop.end(results)
+        return loop.end([self.arrays.settled(value) for value in results])
 
 
 class Scope:
@@ -298,6 +323,9 @@ class Scope:
                 if not is_literal(variable):
                     last.setdefault(variable, number)
         self._used = last
+        operands = [variable for equation in jaxpr.eqns for variable in equation.invars]
+        named = (v for v in (*operands, *jaxpr.outvars) if not is_literal(v))
+        self._reads = Counter(named)
         for variable, number in last.items():
             self._last.setdefault(number, []).append(variable)
 
@@ -305,13 +333,15 @@ class Scope:
         """Bind a variable of the function to a value, if an equation or the result reads it."""
         if variable in self._used:
             self._values[variable] = value
-            if isinstance(value, Stored):
-                value.memory.references += 1
+            for memory in value.memories:
+                memory.references += 1
+
+    def reads(self, variable: Any) -> int:
+        """How many operands and results of the function are this variable."""
+        return self._reads[variable]
 
     def read(self, variable: Any) -> Value:
-        """The value bound to a variable, or the value of a literal, of the type JAX gives it."""
-        if is_literal(variable):
-            return literal(np.asarray(variable.val, variable.aval.dtype))
+        """The value bound to a variable."""
         return self._values[variable]
 
     def release(self, number: int) -> None:
@@ -320,29 +350,13 @@ class Scope:
         The number of equations stands for the function's results.
         """
         for variable in self._last.get(number, ()):
-            value = self._values.pop(variable)
-            if isinstance(value, Stored):
-                value.memory.references -= 1
+            for memory in self._values.pop(variable).memories:
+                memory.references -= 1
 
 
 def is_literal(variable: Any) -> bool:
     """Whether an operand of an equation is a literal (a constant) and not a variable."""
     return isinstance(variable, core.Literal)
-
-
-def literal(value: Any) -> Value:
-    """A constant array as a value of the program.
-
-    Raises:
-        Unsupported: if it is too large to be written into a program: more than 256 elements.
-    """
-    array = np.asarray(value)
-    if array.dtype == jax.dtypes.float0:  # the derivative of a whole number, which is never read
-        array = np.zeros(array.shape, bool)
-    if not in_registers(array.shape):
-        raise Unsupported(f"a constant of shape {array.shape}")
-    items = tuple(constant(each, array.dtype) for each in array.ravel())
-    return Small(array.shape, array.dtype, items)
 
 
 def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:
