@@ -104,19 +104,23 @@ def _print_table(figures: Figures) -> None:
         print(f"{name:<{width}}  {value:>12.5g}  {target:<16}  {verdict}".rstrip())
 
 
-def run(measure: Callable[[bool], Figures], description: str) -> None:
+def run(measure: Callable[..., Figures], description: str, resumable: bool = False) -> None:
     """Run a benchmark from the command line and print a table, or with --json one document.
 
     Args:
         measure: function that measures; its argument is whether to run the long version.
         description: what is measured, for --help.
+        resumable: whether `measure` has a second argument: a file that keeps what is done, or None.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--full", action="store_true", help="the long version")
+    if resumable:
+        words = "file that keeps what is done; a run with this file goes on where the last one was"
+        parser.add_argument("--progress", type=Path, help=words)
     options = parser.parse_args()
     begin = time.perf_counter()
-    figures = measure(options.full)
+    figures = measure(options.full, *([options.progress] if resumable else []))
     seconds = time.perf_counter() - begin
     if options.json:
         document = {

@@ -1,11 +1,11 @@
 """Mutated model files and random networks through all commands: no traceback, hang or wrong value.
 
-    python -m benchmarks.hardening [--json] [--full]
+    python -m benchmarks.hardening [--json] [--full] [--progress FILE]
 
 Each mutated model file is checked. If it is valid and its runs are short, one other command is run
 on it. Each random network is simulated by all engines. `--full` has 10 000 mutated files and 2000
-networks instead of 1000 and 20. Files with a fault are kept in a temporary folder, which standard
-error names.
+networks instead of 1000 and 20, which takes hours: with `--progress` it can be interrupted, and
+goes on where it was. Files with a fault are kept in a temporary folder, which standard error names.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import Counter
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, TextIO, cast
 
-from benchmarks.hardening.answers import Answer, fault
+from benchmarks.hardening.answers import Answer
+from benchmarks.hardening.cases import Case, Place, Progress
 from benchmarks.hardening.mutations import mutated, places
 from benchmarks.harness import Figures, run
 from benchmarks.integrity.networks import drawn
@@ -112,30 +113,6 @@ def cpu_seconds(process: int) -> float:
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-class Found:
-    """Faults by kind, and the files that caused them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.kinds: Counter[str] = Counter()
-        self.commands = 0
-        self.slowest = 0.0
-        self.peak = 0.0
-
-    def add(self, file: Path, answer: Answer) -> None:
-        """Count an answer; keep the file if the answer has a fault."""
-        self.commands += 1
-        self.slowest = max(self.slowest, answer.seconds)
-        self.peak = max(self.peak, answer.peak)
-        if why := fault(answer):
-            self.kinds[why] += 1
-            kept = self.folder / f"{sum(self.kinds.values()):04}.toml"
-            kept.write_bytes(file.read_bytes())
-            last = answer.errors.strip().splitlines()[-1:]
-            print(f"{kept}: {' '.join(answer.command[:1] + answer.command[2:])}: {why} {last}",
-                  file=sys.stderr)  # fmt: skip
-
-
 def documents() -> list[dict[str, Any]]:
     """The valid model files of the project as nested dictionaries."""
     files = sorted((ROOT / "models").glob("*.toml"))
@@ -154,54 +131,74 @@ def is_short(model: Model) -> bool:
     return rates * model.duration < MOST_PACKETS
 
 
-def fuzz_files(number: int, worker: Worker, found: Found, file: Path) -> int:
-    """Check mutated model files, and run a command on each valid one; return their number."""
-    models, valid = documents(), 0
-    keys = known_keys(models)
-    for index in range(number):
-        random = Random(f"{SEED}-{index}")
-        file.write_bytes(mutated(random.choice(models), random, keys))
-        checked = worker.answer("check", str(file), "--json")
-        found.add(file, checked)
-        if checked.status == 0:
-            valid += 1
-            if is_short(modelfile.read_model(file)):
-                name, *options = random.choice(COMMANDS)
-                found.add(file, worker.answer(name, str(file), *options))
-    return valid
+def file_case(index: int, worker: Worker, place: Place) -> Case:
+    """Check a mutated model file, and run a command on it if it is valid."""
+    models = documents()
+    random = Random(f"{SEED}-{index}")
+    place.file.write_bytes(mutated(random.choice(models), random, known_keys(models)))
+    checked = worker.answer("check", str(place.file), "--json")
+    case = place.judged(Case(), checked)
+    if checked.status != 0:
+        return case
+    case = case._replace(valid=1)
+    if is_short(modelfile.read_model(place.file)):
+        name, *options = random.choice(COMMANDS)
+        case = place.judged(case, worker.answer(name, str(place.file), *options))
+    return case
 
 
-def run_networks(number: int, worker: Worker, found: Found, file: Path) -> None:
-    """Simulate random networks with all engines."""
-    for index in range(number):
-        case = drawn(index)
-        model = Model(case.network, duration=case.until, warmup=case.warmup, title="random")
-        file.write_text(modelfile.dumps(model), encoding="utf-8")
-        for engine in ENGINES:
-            found.add(file, worker.answer("simulate", str(file), "--json", "--engine", engine))
+def network_case(index: int, worker: Worker, place: Place) -> Case:
+    """Simulate a random network with all engines."""
+    drawn_case, case = drawn(index), Case()
+    model = Model(
+        drawn_case.network, duration=drawn_case.until, warmup=drawn_case.warmup, title="random"
+    )
+    place.file.write_text(modelfile.dumps(model), encoding="utf-8")
+    for engine in ENGINES:
+        answer = worker.answer("simulate", str(place.file), "--json", "--engine", engine)
+        case = place.judged(case, answer)
+    return case
 
 
-def measure(full: bool) -> Figures:
-    """Figures of a run: cases, faults by kind, the slowest command, the largest memory."""
-    figures, worker, sizes = Figures(), Worker(), FULL if full else SHORT
-    found = Found(Path(tempfile.mkdtemp(prefix="hardening-")))
+def measure(full: bool, progress: Path | None) -> Figures:
+    """Figures of a run: cases, faults by kind, the slowest command, the largest memory.
+
+    Args:
+        full: whether to run the long version.
+        progress: file with the cases that are done, to which others are added; None: no file.
+    """
+    worker, sizes = Worker(), FULL if full else SHORT
+    totals = {"files": Case(), "networks": Case()}
+    kinds = (("files", sizes.files, file_case), ("networks", sizes.networks, network_case))
     try:
-        with tempfile.TemporaryDirectory() as place:
-            file = Path(place) / "network.toml"
-            figures.add("files", sizes.files)
-            figures.add("files.valid", fuzz_files(sizes.files, worker, found, file))
-            figures.add("networks", sizes.networks)
-            run_networks(sizes.networks, worker, found, file)
+        with tempfile.TemporaryDirectory() as folder:
+            place = Place(
+                Path(folder) / "network.toml", Path(tempfile.mkdtemp(prefix="hardening-"))
+            )
+            done = Progress(progress)
+            for kind, number, run_case in kinds:
+                for index in range(number):
+                    case = done.case(f"{kind} {index}", partial(run_case, index, worker, place))
+                    totals[kind] = totals[kind].and_also(case)
     finally:
         worker.close()
-    figures.add("commands", found.commands)
-    figures.add("faults", sum(found.kinds.values()), at_most=0)
-    for kind, count in sorted(found.kinds.items()):
+    return figures_of(totals, sizes)
+
+
+def figures_of(totals: dict[str, Case], sizes: Sizes) -> Figures:
+    """The figures of all cases together."""
+    figures, both = Figures(), totals["files"].and_also(totals["networks"])
+    figures.add("files", sizes.files)
+    figures.add("files.valid", totals["files"].valid)
+    figures.add("networks", sizes.networks)
+    figures.add("commands", both.commands)
+    figures.add("faults", sum(both.faults.values()), at_most=0)
+    for kind, count in sorted(both.faults.items()):
         figures.add(f"faults.{kind.replace(' ', '_')}", count)
-    figures.add("slowest_cpu_s", found.slowest, at_most=LONGEST)
-    figures.add("memory_of_limit", found.peak / allowed_memory(), at_most=2)
+    figures.add("slowest_cpu_s", both.slowest, at_most=LONGEST)
+    figures.add("memory_of_limit", both.peak / allowed_memory(), at_most=2)
     return figures
 
 
 if __name__ == "__main__":
-    run(measure, "Run mutated model files and random networks through all commands.")
+    run(measure, "Run mutated model files and random networks through all commands.", True)
