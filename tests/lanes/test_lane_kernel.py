@@ -328,3 +328,27 @@ def test_in_jaxs_default_precision():
     kernel, solved = map(float, done.stdout.split())
     assert kernel == 3.5
     assert solved == pytest.approx(0.0, abs=1e-6)
+
+
+def sizes_of_calls(function, x):
+    """Numbers of lanes of the lane kernels that a function calls; None: a single lane."""
+    equations = jax.make_jaxpr(function)(x).jaxpr.eqns
+    calls = [each for each in equations if each.primitive is primitive.lanes_p]
+    return [each.params["call"].size for each in calls]
+
+
+@pytest.mark.usefixtures("_strict")
+def test_several_tangents_share_a_lane():
+    def swing(x):
+        return lax.fori_loop(0, 5, lambda _, y: y * 0.9 + jnp.sin(y).sum() * x, jnp.cos(x))
+
+    few, many = jnp.linspace(0.5, 1.0, 4), jnp.linspace(0.5, 1.0, primitive.MOST_TANGENTS + 1)
+    slopes = jax.jacfwd(lane_kernel(swing))
+    assert sizes_of_calls(slopes, few) == [None]
+    assert sizes_of_calls(slopes, many) == [many.size], "a lane each, as the program would be long"
+    for x in (few, many):
+        close(jax.jit(slopes)(x), jax.jacfwd(swing)(x))
+    batch = jnp.stack([few, few * 2, few - 1])
+    assert sizes_of_calls(jax.vmap(slopes), batch) == [3]
+    close(jax.jit(jax.vmap(slopes))(batch), jax.vmap(jax.jacfwd(swing))(batch))
+    close(jax.jit(jax.jacfwd(slopes))(few), jax.jacfwd(jax.jacfwd(swing))(few), 1e-12)

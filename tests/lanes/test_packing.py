@@ -122,10 +122,13 @@ def test_derivatives_of_packed_arrays():
 
 def test_sizes_of_vectors():
     one_lane = Builder(1)
-    assert list(sizes_of(one_lane, 2)) == [(0, 1), (1, 1)]
-    assert list(sizes_of(one_lane, WIDEST + 1)) == [(0, WIDEST), (WIDEST, 1)]
-    assert [size for _, size in sizes_of(Builder(4), 5)] == [1] * 5, "vectors of lanes"
-    assert [size for _, size in sizes_of(Builder(1, gpu=True), 5)] == [1] * 5
+    assert list(sizes_of(one_lane, (2,))) == [(0, 1), (1, 1)]
+    assert list(sizes_of(one_lane, (2, 4))) == [(0, 4), (4, 4)], "each row begins a vector"
+    assert list(sizes_of(one_lane, (4, 2))) == [(0, WIDEST)], "rows too short for vectors"
+    assert list(sizes_of(one_lane, (0, 3))) == list(sizes_of(one_lane, (3, 0))) == []
+    assert list(sizes_of(one_lane, (WIDEST + 1,))) == [(0, WIDEST), (WIDEST, 1)]
+    assert [size for _, size in sizes_of(Builder(4), (5,))] == [1] * 5, "vectors of lanes"
+    assert [size for _, size in sizes_of(Builder(1, gpu=True), (5,))] == [1] * 5
 
 
 def test_a_vector_is_joined_once_and_a_number_alone_stays_a_scalar():
@@ -137,5 +140,5 @@ def test_a_vector_is_joined_once_and_a_number_alone_stays_a_scalar():
         assert pack(b, items) == vector
         assert len(b.lines) == lines
         assert pack(b, [items[0]] * 3) == items[0]
-    assert packed(b, items) == [(3, vector)]
+    assert packed(b, items, (3,)) == [(3, vector)]
     assert b.width == 1

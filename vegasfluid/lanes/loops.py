@@ -44,7 +44,7 @@ class Loop:
             assert not isinstance(value, Deferred)
             if isinstance(value, Small):
                 items = [self.b.varied(item) if differs else item for item in value.items]
-                self._starts.append(packed(self.b, items))
+                self._starts.append(packed(self.b, items, value.shape))
                 self.values.append(value)
                 continue
             usable = value.replaceable and value.varying >= differs
@@ -145,7 +145,7 @@ class Loop:
             assert isinstance(result, Small)
             pairs = zip(value.items, result.items, strict=True)
             items = [self.b.varied(item) if name.varying else item for name, item in pairs]
-            return packed(self.b, items)
+            return packed(self.b, items, value.shape)
         assert isinstance(value, Stored)
         assert isinstance(result, Stored)
         if result.memory is not value.memory or result.offset.value != 0:

@@ -104,7 +104,7 @@ class Memory:
 
         They are loaded in vectors where possible (`packing`).
         """
-        begins = [(plus(b, first, constant(n, INDEX)), size) for n, size in sizes_of(b, count)]
+        begins = [(plus(b, first, constant(n, INDEX)), size) for n, size in sizes_of(b, (count,))]
         items: list[Item] = []
         for begin, size in begins:
             if size == 1:
@@ -117,7 +117,7 @@ class Memory:
 
     def store_several(self, b: Builder, first: Item, items: Sequence[Item]) -> None:
         """Write lines that store numbers to neighbouring elements from the number `first` on."""
-        for n, size in sizes_of(b, len(items)):
+        for n, size in sizes_of(b, (len(items),)):
             begin = plus(b, first, constant(n, INDEX))
             if size == 1:
                 self.store(b, begin, items[n])

@@ -7,6 +7,7 @@ nothing needs their results.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from vegasfluid.lanes.builder import Builder, Item
@@ -26,14 +27,19 @@ def packable(b: Builder, count: int) -> bool:
     return b.width == 1 and not b.gpu and count >= FEWEST
 
 
-def sizes_of(b: Builder, count: int) -> Iterator[tuple[int, int]]:
-    """The vectors of an array of `count` elements, each as (first element, number of elements).
+def sizes_of(b: Builder, shape: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The vectors of an array of this shape, each as (first element, number of elements).
 
     Vectors have up to 8 elements. If arrays of this size have no vectors, each element is alone.
+    Each row (along the last axis) begins a vector, if it is long enough for one: then the same
+    elements are together in arrays with more axes, such as several tangents.
     """
-    size = WIDEST if packable(b, count) else 1
-    for start in range(0, count, size):
-        yield start, min(size, count - start)
+    count = math.prod(shape)
+    row = shape[-1] if shape and packable(b, shape[-1]) else count
+    size = WIDEST if packable(b, row) else 1
+    for begin in range(0, count, row or 1):
+        for start in range(begin, begin + row, size):
+            yield start, min(size, begin + row - start)
 
 
 def pack(b: Builder, items: Sequence[Item]) -> Item:
@@ -66,10 +72,10 @@ def unpack(b: Builder, vector: Item) -> list[Item]:
     return items
 
 
-def packed(b: Builder, items: Sequence[Item]) -> list[Packed]:
-    """The elements of an array in vectors, or one by one if there are too few for vectors."""
+def packed(b: Builder, items: Sequence[Item], shape: Sequence[int]) -> list[Packed]:
+    """The elements of an array of this shape in vectors, or one by one if there are too few."""
     vectors: list[Packed] = []
-    for start, size in sizes_of(b, len(items)):
+    for start, size in sizes_of(b, shape):
         if size == 1:
             vectors.append((b.width, items[start]))
             continue

@@ -22,6 +22,7 @@ from jax.interpreters import ad, batching, mlir, partial_eval
 
 from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import NoLaneKernel
+from vegasfluid.lanes.derivatives import derivative, with_tangents
 from vegasfluid.lanes.program import Program, cpu_program, gpu_program, is_long
 from vegasfluid.lanes.tracing import traced, without_constants
 from vegasfluid.lanes.varying import differing
@@ -30,8 +31,10 @@ from vegasfluid.parallel import processors
 __all__ = ["LaneKernelWarning", "by_lanes", "lane_kernel"]
 
 
+MOST_TANGENTS = 8
+"""Largest number of tangents that one lane computes together; more make its program long."""
 RECENT = 32
-"""Number of CPU programs, of GPU programs and of traced derivatives kept for reuse (chosen)."""
+"""Number of CPU programs and of GPU programs kept for reuse (chosen)."""
 
 
 class Call(NamedTuple):
@@ -42,12 +45,14 @@ class Call(NamedTuple):
         batched: which of its arguments have an axis of lanes first.
         size: number of lanes; None: there is no axis of lanes.
         warn: whether to warn if XLA compiles it.
+        tangents: number of its last arguments that are tangents, of a derivative; 0 otherwise.
     """
 
     jaxpr: Any
     batched: tuple[bool, ...]
     size: int | None
     warn: bool
+    tangents: int = 0
 
 
 lanes_p = core.Primitive("lanes")
@@ -140,6 +145,8 @@ def vectorised(
 ) -> tuple[list[Any], list[int | None]]:
     """JAX's batching rule: a call with one more batch axis, which joins the axis of lanes.
 
+    If the axis has several tangents of a derivative, one lane computes all of them.
+
     Args:
         axis: the new axis, with its size.
         given: arguments of the call.
@@ -150,6 +157,9 @@ def vectorised(
         The results, and the position of the new axis in each of them: 0, or None where it has none.
     """
     count, size = axis.size, call.size
+    values_mapped = any(at is not None for at in axes[: len(axes) - call.tangents])
+    if call.tangents and count <= MOST_TANGENTS and not values_mapped:
+        return several_tangents(count, given, axes, call)
     values, differs = [], []
     for value, at, old in zip(given, axes, call.batched, strict=True):
         new = at is not None
@@ -169,35 +179,30 @@ def vectorised(
     return results, [0 if varies else None for varies in mapped]
 
 
-@lru_cache(RECENT)
-def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The traced function that returns the values and then their derivatives, and its constants.
-
-    Its arguments are the constants, the arguments of `jaxpr`, and the tangents of those that move.
-    Results that are not floats have no derivative among its results.
+def several_tangents(
+    count: int, given: Sequence[Any], axes: Sequence[Any], call: Call
+) -> tuple[list[Any], list[int | None]]:
+    """A derivative's call for several tangents, which shares what does not depend on them.
 
     Args:
-        jaxpr: traced function of the values.
-        moving: which of its arguments have a tangent.
+        count: number of tangents.
+        given: arguments of the call.
+        axes: position of the axis of tangents in each argument; None: it has none.
+        call: the call for one tangent.
+
+    Returns:
+        The results, and the position of the axis of tangents in each; None where it has none.
     """
-    function = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
-
-    def both(values: list[Any], pushed: list[Any]) -> list[Any]:
-        """The results for `values`, and their derivatives for the tangents `pushed`."""
-        moved = [value for value, moves in zip(values, moving, strict=True) if moves]
-
-        def of_moving(*given: Any) -> list[Any]:
-            each = iter(given)
-            pairs = zip(values, moving, strict=True)
-            return function(*(next(each) if moves else value for value, moves in pairs))
-
-        outputs, slopes = jax.jvp(of_moving, moved, pushed)
-        return [*outputs, *(slope for slope in slopes if slope.dtype != jax.dtypes.float0)]
-
-    arguments = [jax.ShapeDtypeStruct(each.aval.shape, each.aval.dtype) for each in jaxpr.invars]
-    moved = [each for each, moves in zip(arguments, moving, strict=True) if moves]
-    closed = jax.make_jaxpr(both)(arguments, moved)
-    return without_constants(closed), tuple(closed.consts)
+    moving = tuple(at is not None for at in axes)
+    function, constants = with_tangents(call.jaxpr, moving, count)
+    values = [
+        value if at is None else jnp.moveaxis(value, at, 1 if old else 0)
+        for value, at, old in zip(given, axes, call.batched, strict=True)
+    ]
+    batched = (*(False,) * len(constants), *call.batched)
+    outputs = lanes_p.bind(*constants, *values, call=call._replace(jaxpr=function, batched=batched))
+    place = 0 if call.size is None else 1
+    return outputs, [place if each else None for each in differing(call.jaxpr, moving)]
 
 
 def differentiated(
@@ -218,7 +223,7 @@ def differentiated(
     pushed = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
     differs = [batched for batched, moves in zip(call.batched, moving, strict=True) if moves]
     flags = (*(False,) * len(constants), *call.batched, *differs)
-    both = call._replace(jaxpr=function, batched=flags)
+    both = call._replace(jaxpr=function, batched=flags, tangents=len(pushed))
     outputs = lanes_p.bind(*constants, *given, *pushed, call=both)
     values = outputs[: len(call.jaxpr.outvars)]
     slopes = iter(outputs[len(values) :])

@@ -155,18 +155,23 @@ class Translator:
         shape, dtype = equation.outvars[0].aval.shape, np.dtype(equation.outvars[0].aval.dtype)
         if self.b.in_registers(shape):
             columns = [spread_out(self.arrays.registers(value), shape) for value in values]
-            return Small(shape, dtype, self.on_elements(name, params, dtype, columns))
+            return Small(shape, dtype, self.on_elements(name, params, dtype, columns, shape))
         return self.arrays.on_large(name, params, dtype, shape, values)
 
     def on_elements(
-        self, name: str, params: Any, dtype: np.dtype, columns: Sequence[Sequence[Item]]
+        self,
+        name: str,
+        params: Any,
+        dtype: np.dtype,
+        columns: Sequence[Sequence[Item]],
+        shape: Sequence[int],
     ) -> tuple[Item, ...]:
         """Write an elementwise operation on the elements of its operands (`columns`, in C order).
 
-        Returns the elements of its result, of type `dtype`.
+        Returns the elements of its result, of type `dtype` and shape `shape`.
         """
         results: list[Item] = []
-        for start, size in sizes_of(self.b, len(columns[0])):
+        for start, size in sizes_of(self.b, shape):
             if size == 1:
                 row = [column[start] for column in columns]
                 results.append(operate(self.b, name, params, dtype, *row))
