@@ -20,6 +20,7 @@ INPUTS = sorted((ROOT / "tests" / "hardening" / "inputs").glob("*.toml"))
 RUNS = {
     "fluid_464GB",
     "fluid_buffer_1e9",
+    "no_other_flow_starts",
     "nultitle",
     "num_density_over_a4fd8765",
     "num_fluid_over_0e0a5c90",

@@ -88,6 +88,19 @@ def test_losses_can_be_differentiated(goal):
         assert float(slope[number]) == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-8)
 
 
+@pytest.mark.parametrize("starved", [0, 1])
+def test_ratios_of_classes_that_get_nothing_are_finite(starved):
+    """Reno that starts after the end of a run, say, gave a ratio with no derivative."""
+    count, tuned = np.ones(2), np.array([0.0, 1.0])
+    goodput = jnp.array([5.0, 5.0]).at[starved].set(0.0)
+
+    def distance(goodput):
+        return ShareRatio(1.0).distances(Rates(goodput, count, tuned, FAIR))[0]
+
+    assert float(distance(goodput)) == pytest.approx(math.log(1e12) * (1 - 2 * starved))
+    assert jax.grad(distance)(goodput).tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("goal", [*GOALS[1:], WorstFlow()], ids=lambda goal: goal.key)
 def test_of_as_much_the_same_for_all_is_never_worse(goal):
     """And where a goal knows inequality at all, it is better."""

@@ -17,13 +17,12 @@ from vegasfluid.packet import record_packets
 from vegasfluid.packet.seeds import ONE_RUN
 from vegasfluid.parallel import parallel_map
 from vegasfluid.trajectory import Recording
+from vegasfluid.tuning.objectives import SMALLEST_RATIO
 
 __all__ = ["Measurement", "RatioSample", "RatioStatistics", "measure", "summary", "warnings_of"]
 
 CONFIDENCE = 0.95
 """Level of all confidence intervals, a probability."""
-SMALLEST_RATIO = 1e-12
-"""Ratios are clipped to this and its inverse, so that a starved class has a logarithm."""
 SMALLEST_MEAN = 1e-12
 """Smaller means are raised to this where a half width is divided by one; in the mean's unit."""
 

@@ -25,8 +25,10 @@ import numpy as np
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["AlphaFair", "JainIndex", "LargestGoodput", "Objective", "Rates", "ShareRatio"]
-__all__ += ["SmallestDelay", "WorstFlow", "is_fairness", "objective_named"]
+__all__ += ["SMALLEST_RATIO", "SmallestDelay", "WorstFlow", "is_fairness", "objective_named"]
 
+SMALLEST_RATIO = 1e-12
+"""Ratios are clipped to this and its inverse, so that a starved class has a logarithm."""
 WORST_FLOW_AVERSIONS = (4.0, 16.0, 64.0)
 """Alphas of the alpha-fair utilities by which the worst flow is approached, one after the other."""
 
@@ -117,22 +119,31 @@ class ShareRatio(Objective):
         return (self.distances(rates) ** 2).sum()
 
     def distances(self, rates: Rates) -> Any:
-        """log(ratio / target) of each tuned class, of mean goodputs per flow; (classes,)."""
-        return jnp.log(jnp.stack(self._ratios(rates))) - math.log(self.ratio)
+        """log(ratio / target) of each tuned class, of mean goodputs per flow; (classes,).
+
+        Ratios are clipped to 1e-12 and 1e12, also where the other flows get nothing. Logarithms and
+        derivatives are then finite.
+        """
+        *means, other = self._means(rates)
+        ratios = jnp.stack(means) / jnp.where(other > 0, other, 1.0)
+        ratios = jnp.where(other > 0, ratios, 1 / SMALLEST_RATIO)
+        clipped = jnp.clip(ratios, SMALLEST_RATIO, 1 / SMALLEST_RATIO)
+        return jnp.log(clipped) - math.log(self.ratio)
 
     def value(self, rates: Rates) -> float:
         """Mean goodput of a tuned flow divided by that of a flow not tuned; no unit.
 
         If several classes are tuned, the geometric mean of their ratios.
         """
-        return float(np.exp(np.mean(np.log(np.array(self._ratios(rates))))))
+        *means, other = self._means(rates)
+        return float(np.exp(np.mean(np.log(np.array([mean / other for mean in means])))))
 
-    def _ratios(self, rates: Rates) -> list[Any]:
-        """For each tuned class, its mean goodput per flow over that of all flows not tuned."""
+    def _means(self, rates: Rates) -> list[Any]:
+        """Mean goodput per flow of each tuned class, and last that of all flows not tuned."""
         tuned = np.asarray(rates.tuned)
-        members = (np.asarray(tuned == number, float) for number in range(int(tuned.max()) + 1))
-        other, *means = (rates.mean(rates.count * weight) for weight in members)
-        return [mean / other for mean in means]
+        numbers = (*range(1, int(tuned.max()) + 1), 0)
+        members = (np.asarray(tuned == number, float) for number in numbers)
+        return [rates.mean(rates.count * weight) for weight in members]
 
     @property
     def target(self) -> float:

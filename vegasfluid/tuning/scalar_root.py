@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from scipy.optimize import brentq
 
 from vegasfluid.tuning.initial_guess import InitialGuess
+from vegasfluid.tuning.objectives import SMALLEST_RATIO
 
 __all__ = ["PLATEAU_TOLERANCE", "FluidOptimum", "bracket_root", "find_root", "plateau_onset"]
 
@@ -42,8 +43,6 @@ PLATEAU_TOLERANCE = 0.01
 """Alphas within this of the best, in log(ratio), count as equally good."""
 PLATEAU_XTOL = 0.02
 """Accuracy of the onset of a plateau on the fluid model, in log(alpha)."""
-SMALLEST_RATIO = 1e-12
-"""The fluid's ratio is clipped to this and its inverse, so that a starved class has a logarithm."""
 
 
 def bracket_root(
