@@ -19,6 +19,7 @@ from vegasfluid.lanes.memory import (
     Value,
     copy,
 )
+from vegasfluid.lanes.simplify import simplified
 from vegasfluid.lanes.translate import Translator, functions_of
 
 __all__ = ["KERNEL", "Program", "cpu_program", "gpu_program", "is_long"]
@@ -99,7 +100,7 @@ def is_long(jaxpr: Any) -> bool:
     Then only arrays of at most 32 elements are in registers, in which each element needs its lines.
     An array in memory needs one loop.
     """
-    return elements_within(jaxpr, LARGEST_IN_REGISTERS) > MOST_ELEMENTS
+    return elements_within(simplified(jaxpr)[0], LARGEST_IN_REGISTERS) > MOST_ELEMENTS
 
 
 def elements_within(jaxpr: Any, largest: int) -> int:
@@ -197,7 +198,10 @@ def write_body(
         argument(b, number, variable.aval, differs, lanes)
         for number, (variable, differs) in enumerate(zip(jaxpr.invars, batched, strict=True))
     ]
-    results = Translator(b, scratch).function(jaxpr, [], arguments)
+    function, constants = simplified(jaxpr)
+    translator = Translator(b, scratch)
+    given = [translator.literal(value) for value in constants]
+    results = translator.function(function, given, arguments)
     for number, value in enumerate(results):
         dtype = np.dtype(value.dtype)
         bases = pointers(b, len(arguments) + number, value.shape, dtype, lanes)
