@@ -24,6 +24,12 @@ FUNCTIONS = {
     "log": (jnp.log, mpmath.log, [*ANY[211:], *np.linspace(0.5, 2, 1001)], 2),
     "log1p": (jnp.log1p, mpmath.log1p, [*np.geomspace(1e-300, 1e300, 300), *NEAR[401:]], 4),
     "tanh": (jnp.tanh, mpmath.tanh, [*np.linspace(-30, 30, 601), *NEAR, 1e-200], 6),
+    "logistic": (
+        jax.nn.sigmoid,
+        lambda x: 1 / (1 + mpmath.exp(-x)),
+        [*np.linspace(-708, 40, 1500), *NEAR],
+        2,
+    ),
     "cbrt": (jnp.cbrt, mpmath.cbrt, [*ANY[211:], *np.linspace(0.1, 10, 500)], 2),
 }
 """JAX's function, mpmath's, where they are compared, and how many units of the last place apart."""
@@ -34,8 +40,9 @@ def in_lanes(function, values):
     values = jnp.asarray(values, jnp.float64)
     kernel = lane_kernel(function)
     together = np.asarray(jax.vmap(kernel)(values))
-    alone = np.asarray(jax.jit(lambda x: jnp.stack([kernel(x[k]) for k in range(5)]))(values[:5]))
-    np.testing.assert_array_equal(alone, together[:5])
+    some = min(len(values), len(SPECIAL))
+    each = jax.jit(lambda x: jnp.stack([kernel(x[k]) for k in range(some)]))
+    np.testing.assert_array_equal(np.asarray(each(values[:some])), together[:some])
     return together
 
 
@@ -73,13 +80,28 @@ def test_special_values_are_those_of_numpy(name):
     function = FUNCTIONS[name][0]
     found = in_lanes(function, SPECIAL)
     with np.errstate(all="ignore"):
-        expected = getattr(np, name)(np.array(SPECIAL))
+        exact = getattr(np, name, lambda x: 1 / (1 + np.exp(-x)))
+        expected = exact(np.array(SPECIAL))
     np.testing.assert_allclose(found, expected, rtol=1e-15, atol=0)
 
 
 def test_special_powers_are_those_of_numpy():
     given = [0.0, 1.0, -1.0, 2.0, -2.0, np.inf, np.nan, 0.5]
     pairs = np.array([(x, y) for x in given for y in given if not np.isinf(y)])
-    found = jax.vmap(lane_kernel(jnp.power))(*jnp.asarray(pairs.T))
+    kernel = lane_kernel(jnp.power)
+    found = jax.vmap(kernel)(*jnp.asarray(pairs.T))
+    each = jax.jit(lambda x, y: jnp.stack([kernel(*pair) for pair in zip(x, y, strict=True)]))
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(found, np.power(*pairs.T), rtol=1e-15)
+        alone = np.concatenate([each(*part.T) for part in pairs.reshape(-1, 7, 2)])
+    np.testing.assert_array_equal(alone, found)
+
+
+def test_extremes_of_two_numbers_are_nan_if_one_is():
+    given = jnp.array([0.0, 1.0, -2.0, jnp.inf, -jnp.inf, jnp.nan])
+    pairs = jnp.stack([jnp.repeat(given, 6), jnp.tile(given, 6)])
+    for function in (jnp.maximum, jnp.minimum):
+        kernel, expected = lane_kernel(function), function(*pairs)
+        np.testing.assert_array_equal(jax.vmap(kernel)(*pairs), expected)
+        alone = jax.jit(lambda x, y, f=kernel: jnp.stack([f(x[k], y[k]) for k in range(36)]))
+        np.testing.assert_array_equal(alone(*pairs), expected)

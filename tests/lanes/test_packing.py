@@ -133,12 +133,12 @@ def test_sizes_of_vectors():
 
 def test_a_vector_is_joined_once_and_a_number_alone_stays_a_scalar():
     b = Builder(1)
-    items = [Item(f"%x{number}", REAL) for number in range(3)]
-    with b.side_by_side(3):
+    items = [Item(f"%x{number}", REAL) for number in range(FEWEST)]
+    with b.side_by_side(FEWEST):
         vector = pack(b, items)
         lines = len(b.lines)
         assert pack(b, items) == vector
         assert len(b.lines) == lines
-        assert pack(b, [items[0]] * 3) == items[0]
-    assert packed(b, items, (3,)) == [(3, vector)]
+        assert pack(b, [items[0]] * FEWEST) == items[0]
+    assert packed(b, items, (FEWEST,)) == [(FEWEST, vector)]
     assert b.width == 1

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vegasfluid.lanes.builder import INDEX, Item, Unsupported, constant
+from vegasfluid.lanes.combining import weighted_sums
 from vegasfluid.lanes.elementwise import convert, operate
 from vegasfluid.lanes.large_arrays import LargeArrays
 from vegasfluid.lanes.memory import (
@@ -100,7 +101,7 @@ class Arrays(LargeArrays):
         if name in MOVES:
             return [self.moved(name, params, values[0], equation.outvars[0].aval.shape)]
         if name in REDUCTIONS:
-            small = isinstance(values[0], Small)
+            small = self.b.in_registers(values[0].shape)
             reduced = self.reduced if small else self.reduced_large
             return [reduced(REDUCTIONS[name], params["axes"], values[0])]
         if name not in READ_ELEMENTWISE:
@@ -108,7 +109,8 @@ class Arrays(LargeArrays):
         if name in EXTREMES:
             return [self.extreme(EXTREMES[name], params, values[0])]
         if name in CUMULATIVE:
-            cumulated = self.cumulated if isinstance(values[0], Small) else self.cumulated_large
+            small = self.b.in_registers(values[0].shape)
+            cumulated = self.cumulated if small else self.cumulated_large
             return [cumulated(CUMULATIVE[name], params, values[0])]
         if name in JOINED:
             return self.combined(JOINED[name], equation, *values)
@@ -208,7 +210,7 @@ class Arrays(LargeArrays):
     def split(self, equation: Any, value: Value) -> list[Value]:
         """JAX's `split`: the parts, of the given sizes, of an array divided along an axis."""
         axis, sizes = equation.params["axis"], equation.params["sizes"]
-        if not isinstance(value, Small):
+        if not self.b.in_registers(value.shape):
             return [
                 self.seen_through(value, variable.aval.shape, self.shifted(axis, begin))
                 for variable, begin in zip(
@@ -276,18 +278,13 @@ class Arrays(LargeArrays):
         rows = rows.transpose([*common, *free, *summed]).reshape(batch, -1, length)
         columns = columns.transpose([*common_right, *free_right, *summed_right])
         columns = columns.reshape(batch, -1, length)
-        items = [
-            self.product([one.items[n] for n in row], [other.items[n] for n in column], dtype)
-            for number in range(batch)
-            for row in rows[number]
-            for column in columns[number]
-        ]
+        items: list[Item] = []
+        for number in range(batch):
+            for row in rows[number]:
+                weights = [one.items[n] for n in row]
+                parts = [[other.items[n] for n in part] for part in columns[number].T]
+                items += weighted_sums(self.b, weights, parts, dtype)
         return [Small(shape, dtype, tuple(items))]
-
-    def product(self, row: list[Item], column: list[Item], dtype: np.dtype) -> Item:
-        """The inner product of two lists of numbers of equal length, of type `dtype`."""
-        pairs = zip(row, column, strict=True)
-        return self.joined("add", [operate(self.b, "mul", None, dtype, x, y) for x, y in pairs])
 
     def starts(self, places: Sequence[Value], bounds: Sequence[int]) -> list[Item]:
         """The start indices of a slice, clipped to the range from 0 to `bounds`, by axis.
@@ -330,7 +327,7 @@ class Arrays(LargeArrays):
                 items[int(begin.value) + number] = item
             return [Small(value.shape, value.dtype, tuple(items))]
         target = self.writable(value, value.varying or update.varying or begin.varying)
-        if isinstance(update, Stored):
+        if not self.b.in_registers(update.shape):
             with nest(self.b, update.shape, parallel=True) as index:
                 number = plus(self.b, begin, number_of(self.b, index, value.shape))
                 target.memory.store(self.b, number, update.element(self.b, index))
@@ -339,7 +336,7 @@ class Arrays(LargeArrays):
         for at, count in neighbours(numbers.tolist()):
             first = plus(self.b, begin, constant(numbers[at], INDEX))
             target.memory.store_several(self.b, first, items[at : at + count])
-        return [self.loaded(target, value.shape) if self.b.in_registers(value.shape) else target]
+        return [self.returned(value, target)]
 
 
 def part_of(shape: Sequence[int], part: Sequence[int]) -> np.ndarray:

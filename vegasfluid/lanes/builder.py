@@ -37,10 +37,13 @@ TYPES = {
 
 LONGEST = 200_000
 """Largest number of lines of a program for the CPU: about ten seconds of compiling."""
-LARGEST_IN_REGISTERS = 256
-"""Largest number of elements of an array that is kept in registers (chosen)."""
+LARGEST_IN_REGISTERS = 512
+"""Largest number of elements of an array that is kept in registers (chosen: a piece of the dense
+output of an equation with 100 states)."""
 
 
+MOST_LOOPS = 1500
+"""Largest number of loops over arrays in memory: LLVM's time grows with its square (20 s)."""
 HINTS = ('vectorize.width", i32 8', 'interleave.count", i32 1')
 """How LLVM vectorises loops; given numbers spare it the search for others, half of its time."""
 
@@ -253,7 +256,7 @@ class Builder:
             text = self.emit(insert, dtype, True).text
         return Item(text, dtype, True)
 
-    def call(self, function: str, dtype: np.dtype, *items: Item) -> Item:
+    def call(self, function: str, dtype: np.dtype, *items: Item, flags: str = "") -> Item:
         """Add a call of one of LLVM's intrinsic functions; returns its result.
 
         Args:
@@ -261,6 +264,7 @@ class Builder:
             dtype: NumPy type of the result.
             items: operands, all of one type: float64, float32, int64 or int32. If any of them is a
                 vector, the others are made vectors too.
+            flags: LLVM's flags for floating-point operations, with a space after each.
         """
         varying = self.width > 1 and any(item.varying for item in items)
         suffix = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64"}[
@@ -270,7 +274,7 @@ class Builder:
         operand, result = self.type_of(items[0].dtype, varying), self.type_of(dtype, varying)
         self.declared[full] = f"declare {result} @{full}({', '.join([operand] * len(items))})"
         operands = ", ".join(f"{{t{k}}} {{{k}}}" for k in range(len(items)))
-        return self.apply(f"call {{r}} @{full}({operands})", dtype, *items)
+        return self.apply(f"call {flags}{{r}} @{full}({operands})", dtype, *items)
 
     @contextmanager
     def side_by_side(self, count: int) -> Iterator[None]:
@@ -348,6 +352,8 @@ class Builder:
         """Suffixes that allow LLVM to vectorise a loop: of its loads and stores, and of its end."""
         if self.gpu or self.width > 1:
             return "", ""
+        if len(self.metadata) > 3 * MOST_LOOPS:
+            raise NoLaneKernel("the function has too many loops over arrays")
         if not self.metadata:
             self.metadata += [f'!{n} = !{{!"llvm.loop.{hint}}}' for n, hint in enumerate(HINTS)]
         group, loop, accesses = (f"!{len(self.metadata) + n}" for n in range(3))

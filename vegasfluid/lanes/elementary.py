@@ -13,17 +13,22 @@ Sources:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from vegasfluid.lanes.builder import BOOL, INDEX, REAL, Builder, Item, Unsupported, constant
 
-__all__ = ["cbrt", "exp", "expm1", "log", "log1p", "power", "tanh"]
+__all__ = ["cbrt", "exp", "expm1", "log", "log1p", "logistic", "power", "tanh"]
 
+Function = Callable[..., Item]
+"""Writes a function: maps builder and operands to the result."""
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """ln 2 as a sum of two doubles; the first times a whole number up to 2000 is exact."""
 HIGHEST, LOWEST = 710.0, -746.0
 """Bounds to which the argument of exp is clipped; beyond them the result is infinite or zero."""
 TERMS_EXP, TERMS_LOG = 14, 12
 """Numbers of terms with which the series are exact up to rounding."""
+USUAL = 700.0
+"""Absolute argument of exp below which its result and the powers of two in it are normal."""
 SMALL = 0.35
 """Absolute argument of expm1 below which its own series is used; from it on, exp(x) - 1."""
 SUBNORMAL, SHIFT = 2.0**-1022, 54
@@ -79,11 +84,19 @@ def choose(b: Builder, condition: Item, yes: Item, no: Item) -> Item:
 
 
 def polynomial(b: Builder, x: Item, coefficients: list[float]) -> Item:
-    """Write code for a polynomial in x with coefficients in ascending order; return its value."""
-    total = real(coefficients[-1])
-    for coefficient in reversed(coefficients[:-1]):
-        total = add(b, mul(b, total, x), real(coefficient))
-    return total
+    """Write code for a polynomial in x with coefficients in ascending order; return its value.
+
+    Neighbouring terms are joined in pairs (Estrin's scheme), so that the processor computes several
+    at once; in Horner's scheme each product waits for the one before. The constant term is added
+    last, so that the rounding errors of all others are multiplied by x.
+    """
+    terms, power = [real(coefficient) for coefficient in coefficients[1:]], x
+    while len(terms) > 1:
+        paired = zip(terms[::2], terms[1::2], strict=False)
+        pairs = [add(b, mul(b, high, power), low) for low, high in paired]
+        terms = pairs + terms[2 * len(pairs) :]
+        power = mul(b, power, power) if len(terms) > 1 else power
+    return add(b, mul(b, terms[0], x), real(coefficients[0]))
 
 
 def power_of_two(b: Builder, exponent: Item) -> Item:
@@ -100,22 +113,80 @@ def reduced(b: Builder, x: Item) -> tuple[Item, Item]:
     """
     k = b.call("rint", REAL, mul(b, x, real(1 / math.log(2))))
     r = sub(b, x, mul(b, k, real(LN2_HIGH)))
-    return b.apply("fptosi {t0} {0} to {r}", INDEX, k), sub(b, r, mul(b, k, real(LN2_LOW)))
+    number = b.apply("fptosi {t0} {0} to {r}", INDEX, k)
+    # An arbitrary number for nan, which stays nan in any product.
+    number = b.apply("freeze {t0} {0}", INDEX, number)
+    return number, sub(b, r, mul(b, k, real(LN2_LOW)))
+
+
+def guarded(
+    b: Builder, usual: Item, quick: Item, general: Function, operands: Sequence[Item]
+) -> Item:
+    """Write code for a function: `quick` where `usual` is true, else what `general` computes.
+
+    The general code is in a branch that is rarely taken, so that nothing waits for its condition
+    and its selections cost nothing. Returns the result.
+
+    Args:
+        b: builder of the program.
+        usual: whether the operands are such that `quick` is the result.
+        quick: the result then.
+        general: writes code that is right for all operands.
+        operands: the function's operands.
+    """
+    intrinsic = "llvm.expect.i1"
+    b.declared[intrinsic] = f"declare i1 @{intrinsic}(i1, i1)"
+    expected = b.emit(f"call i1 @{intrinsic}(i1 {usual.text}, i1 true)", BOOL, False)
+    before, rare = b.block, b.name()
+    b.write(f"br i1 {expected.text}, label %{rare}.done, label %{rare}")
+    b.start(rare)
+    result = general(b, *operands)
+    b.write(f"br label %{rare}.done")
+    b.start(f"{rare}.done")
+    return b.emit(f"phi double [{quick.text}, %{before}], [{result.text}, %{rare}]", REAL, False)
+
+
+def branches(b: Builder, *operands: Item) -> bool:
+    """Whether functions of these numbers branch to general code where it is needed."""
+    return b.width == 1 and not b.gpu and any(item.value is None for item in operands)
 
 
 def exp(b: Builder, x: Item) -> Item:
     """Write code for the exponential function of a double; return the result."""
     checked(x)
-    high = choose(b, less(b, real(HIGHEST), x), real(HIGHEST), x)
-    bounded = choose(
-        b, b.apply("fcmp oge {t0} {0}, {1}", BOOL, high, real(LOWEST)), high, real(LOWEST)
-    )
-    k, r = reduced(b, bounded)
+    if not branches(b, x):
+        return general_exp(b, x)
+    usual = less(b, b.call("fabs", REAL, x), real(USUAL))
+    return guarded(b, usual, quick_exp(b, x), general_exp, [x])
+
+
+def quick_exp(b: Builder, x: Item) -> Item:
+    """Write code for the exponential of a double from -700 to 710, infinity near 710; return it."""
+    k, r = reduced(b, x)
+    series = polynomial(b, r, [1 / math.factorial(n) for n in range(TERMS_EXP)])
+    return mul(b, series, power_of_two(b, k))
+
+
+def general_exp(b: Builder, x: Item) -> Item:
+    """Write code for the exponential function of any double; return the result."""
+    k, r = reduced(b, clipped(b, x, LOWEST, HIGHEST))
     series = polynomial(b, r, [1 / math.factorial(n) for n in range(TERMS_EXP)])
     half = b.apply("ashr {r} {0}, {1}", INDEX, k, whole(1))
     other_half = b.apply("sub {r} {0}, {1}", INDEX, k, half)
-    result = mul(b, mul(b, series, power_of_two(b, half)), power_of_two(b, other_half))
-    return choose(b, b.apply("fcmp uno {t0} {0}, {0}", BOOL, x), x, result)
+    return mul(b, mul(b, series, power_of_two(b, half)), power_of_two(b, other_half))
+
+
+def clipped(b: Builder, x: Item, low: float, high: float) -> Item:
+    """Write code for a double clipped to bounds, in two instructions; nan stays nan."""
+    below = choose(b, less(b, real(high), x), real(high), x)
+    return choose(b, less(b, below, real(low)), real(low), below)
+
+
+def logistic(b: Builder, x: Item) -> Item:
+    """Write code for 1 / (1 + exp(-x)) of a double, 0 if that is subnormal; return the result."""
+    checked(x)
+    negative = clipped(b, b.apply("fneg {t0} {0}", REAL, x), -USUAL, HIGHEST)
+    return div(b, real(1.0), add(b, real(1.0), quick_exp(b, negative)))
 
 
 def expm1(b: Builder, x: Item) -> Item:
@@ -129,29 +200,50 @@ def expm1(b: Builder, x: Item) -> Item:
 def log(b: Builder, x: Item) -> Item:
     """Write code for the natural logarithm of a double, -infinity at 0, nan below 0; return it."""
     checked(x)
+    if not branches(b, x):
+        return general_log(b, x)
+    return guarded(b, is_normal(b, x), quick_log(b, x, real(0.0)), general_log, [x])
+
+
+def is_normal(b: Builder, x: Item) -> Item:
+    """Write code that checks whether a double is positive, finite and not subnormal."""
+    above = b.apply("fcmp oge {t0} {0}, {1}", BOOL, x, real(SUBNORMAL))
+    return b.apply("and {t0} {0}, {1}", BOOL, above, less(b, x, real(math.inf)))
+
+
+def general_log(b: Builder, x: Item) -> Item:
+    """Write code for the natural logarithm of any double; return the result."""
     tiny = less(b, x, real(SUBNORMAL))
     scaled = choose(b, tiny, mul(b, x, real(2.0**SHIFT)), x)
-    bits = b.apply("bitcast {t0} {0} to {r}", INDEX, scaled)
-    above = b.apply("sub {r} {0}, {1}", INDEX, bits, whole(ROOT_HALF_BITS))
-    k = b.apply("ashr {r} {0}, {1}", INDEX, above, whole(52))
-    back = b.apply("shl {r} {0}, {1}", INDEX, k, whole(52))
-    mantissa = b.apply("sub {r} {0}, {1}", INDEX, bits, back)
-    f = sub(b, b.apply("bitcast {t0} {0} to {r}", REAL, mantissa), real(1.0))
-    shift = choose(b, tiny, real(float(SHIFT)), real(0.0))
-    exponent = sub(b, b.apply("sitofp {t0} {0} to {r}", REAL, k), shift)
-    s = div(b, f, add(b, f, real(2.0)))
-    z = mul(b, s, s)
-    series = mul(b, z, polynomial(b, z, [2 / (2 * n + 3) for n in range(TERMS_LOG)]))
-    # log(1 + f) = f - (f^2/2 - s (f^2/2 + series)); small terms are added first
-    half = mul(b, mul(b, f, f), real(0.5))
-    inner = add(b, mul(b, s, add(b, half, series)), mul(b, exponent, real(LN2_LOW)))
-    result = sub(b, mul(b, exponent, real(LN2_HIGH)), sub(b, sub(b, half, inner), f))
+    result = quick_log(b, scaled, choose(b, tiny, real(float(SHIFT)), real(0.0)))
     infinite = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, x, real(math.inf))
     result = choose(b, infinite, x, result)
     zero = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, x, real(0.0))
     result = choose(b, zero, real(-math.inf), result)
     positive = b.apply("fcmp oge {t0} {0}, {1}", BOOL, x, real(0.0))
     return choose(b, positive, result, real(math.nan))
+
+
+def quick_log(b: Builder, x: Item, shift: Item) -> Item:
+    """Write code for the natural logarithm of a positive normal double, minus `shift` times ln 2.
+
+    Returns the result.
+    """
+    bits = b.apply("bitcast {t0} {0} to {r}", INDEX, x)
+    above = b.apply("sub {r} {0}, {1}", INDEX, bits, whole(ROOT_HALF_BITS))
+    k = b.apply("ashr {r} {0}, {1}", INDEX, above, whole(52))
+    back = b.apply("shl {r} {0}, {1}", INDEX, k, whole(52))
+    mantissa = b.apply("sub {r} {0}, {1}", INDEX, bits, back)
+    f = sub(b, b.apply("bitcast {t0} {0} to {r}", REAL, mantissa), real(1.0))
+    exponent = b.apply("sitofp {t0} {0} to {r}", REAL, k)
+    exponent = exponent if shift.value is not None else sub(b, exponent, shift)
+    s = div(b, f, add(b, f, real(2.0)))
+    z = mul(b, s, s)
+    series = mul(b, z, polynomial(b, z, [2 / (2 * n + 3) for n in range(TERMS_LOG)]))
+    # log(1 + f) = f - (f^2/2 - s (f^2/2 + series)); small terms are added first
+    half = mul(b, mul(b, f, f), real(0.5))
+    inner = add(b, mul(b, s, add(b, half, series)), mul(b, exponent, real(LN2_LOW)))
+    return sub(b, mul(b, exponent, real(LN2_HIGH)), sub(b, sub(b, half, inner), f))
 
 
 def log1p(b: Builder, x: Item) -> Item:
@@ -171,7 +263,17 @@ def power(b: Builder, x: Item, y: Item) -> Item:
     fractional y gives nan; 1^y and x^0 are 1, even for nan.
     """
     checked(x)
-    size = exp(b, mul(b, y, log(b, b.call("fabs", REAL, x))))
+    if not branches(b, x, y):
+        return general_power(b, x, y)
+    product = mul(b, y, quick_log(b, x, real(0.0)))
+    usual = less(b, b.call("fabs", REAL, product), real(USUAL))
+    usual = b.apply("and {t0} {0}, {1}", BOOL, usual, is_normal(b, x))
+    return guarded(b, usual, quick_exp(b, product), general_power, [x, y])
+
+
+def general_power(b: Builder, x: Item, y: Item) -> Item:
+    """Write code for the power x^y of any doubles; return the result."""
+    size = general_exp(b, mul(b, y, general_log(b, b.call("fabs", REAL, x))))
     floor = b.call("floor", REAL, y)
     is_whole = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, y, floor)
     half = mul(b, y, real(0.5))

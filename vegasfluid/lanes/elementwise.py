@@ -41,6 +41,7 @@ FUNCTIONS = {
     "expm1": elementary.expm1,
     "log": elementary.log,
     "log1p": elementary.log1p,
+    "logistic": elementary.logistic,
     "tanh": elementary.tanh,
     "cbrt": elementary.cbrt,
 }
@@ -112,6 +113,9 @@ def extreme(ordered: str, plain: str) -> Operation:
             return elementary.choose(b, first, x, y)
         if y.value is not None:
             x, y = y, x
+        if x.value is None and not b.gpu and x.dtype == REAL:
+            # Zeros of both signs are equal, which spares instructions.
+            return b.call("maximum" if plain == "gt" else "minimum", x.dtype, x, y, flags="nsz ")
         # If y is nan the comparison is false, and y is the result.
         first = b.apply(f"fcmp {ordered} {{t0}} {{0}}, {{1}}", BOOL, x, y)
         result = elementary.choose(b, first, x, y)
@@ -282,13 +286,6 @@ def reciprocal_root(b: Builder, _: Any, x: Item) -> Item:
     return arithmetic("div")(b, None, constant(1, x.dtype), b.call("sqrt", x.dtype, x))
 
 
-def logistic(b: Builder, _: Any, x: Item) -> Item:
-    """Write code for 1 / (1 + exp(-x)); return the result."""
-    one = constant(1, x.dtype)
-    below = arithmetic("add")(b, None, one, OPERATIONS["exp"](b, None, negated(b, None, x)))
-    return arithmetic("div")(b, None, one, below)
-
-
 def finite(b: Builder, _: Any, x: Item) -> Item:
     """Write code that checks whether x is finite: neither infinite nor nan; return the result."""
     size = b.call("fabs", x.dtype, x)
@@ -357,7 +354,6 @@ OPERATIONS: dict[str, Operation] = {
     "one_minus_square": one_minus_square,
     "pow": power,
     "rsqrt": reciprocal_root,
-    "logistic": logistic,
     "is_finite": finite,
     "clamp": clamp,
     "convert_element_type": converted,

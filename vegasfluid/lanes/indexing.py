@@ -90,7 +90,7 @@ class Indexing:
         """The array in registers: itself, or a copy of one in memory.
 
         Raises:
-            NoLaneKernel: for an array in memory of more than 256 elements.
+            NoLaneKernel: for an array in memory of more than 512 elements.
         """
         if isinstance(value, Small):
             return value
@@ -103,7 +103,7 @@ class Indexing:
     def loaded(self, source: Stored, shape: tuple[int, ...]) -> Value:
         """A copy, with this shape, of the first elements of an array in memory.
 
-        It is in registers if it has at most 256 elements, else in new memory.
+        It is in registers if it is small enough, else in new memory.
         """
         if self.b.in_registers(shape):
             items = source.load_several(self.b, constant(0, INDEX), math.prod(shape))
@@ -123,6 +123,10 @@ class Indexing:
         target = self.scratch.array(value.shape, value.dtype, varying)
         copy(self.b, value, target)
         return target
+
+    def returned(self, value: Value, target: Stored) -> Value:
+        """The array `target`, with the new elements of `value`: in registers if `value` was."""
+        return self.loaded(target, value.shape) if isinstance(value, Small) else target
 
     def gather(self, equation: Any, value: Value, indices: Value) -> list[Value]:
         """JAX's `gather`: slices of `value` whose start indices are elements of `indices`.
@@ -179,6 +183,8 @@ class Indexing:
         for axis, window in zip(axes.inner(len(value.shape)), axes.window, strict=True):
             sizes[axis] = small.shape[window]
         places = list(self.places(axes, small.shape, value.shape, sizes, indices, params["mode"]))
+        if isinstance(value, Small) and all(begin.value is not None for begin, _, _ in places):
+            return [self.replaced(value, places, small.items, put)]
         varying = value.varying or small.varying or any(place[0].varying for place in places)
         target = self.writable(value, varying)
         for (begin, inside, offset), item in zip(places, small.items, strict=True):
@@ -188,7 +194,32 @@ class Indexing:
             if inside is not None:
                 new = operate(self.b, "select_n", None, value.dtype, inside, old, new)
             target.memory.store(self.b, place, new)
-        return [self.loaded(target, value.shape) if self.b.in_registers(value.shape) else target]
+        return [self.returned(value, target)]
+
+    def replaced(
+        self,
+        value: Small,
+        places: Sequence[tuple[Item, Item | None, int]],
+        update: Sequence[Item],
+        put: Any,
+    ) -> Small:
+        """An array in registers after a scatter whose slices start at known indices.
+
+        Args:
+            value: the array.
+            places: positions of the slices' elements, from `places`.
+            update: new elements, in the same order.
+            put: maps an old and a new element to the one that the result has.
+        """
+        items = list(value.items)
+        for (begin, inside, offset), item in zip(places, update, strict=True):
+            place = int(begin.value) + offset
+            new = put(items[place], item)
+            if inside is not None:
+                parts = inside, items[place], new
+                new = operate(self.b, "select_n", None, value.dtype, *parts)
+            items[place] = new
+        return Small(value.shape, value.dtype, tuple(items))
 
     def places(
         self,

@@ -252,7 +252,7 @@ class LargeArrays(Reductions):
         """JAX's `gather`: slices of `value` whose start indices are elements of `indices`."""
         params, shape = equation.params, equation.outvars[0].aval.shape
         value = self.settled(value)
-        if isinstance(indices, Small) and self.b.in_registers(shape):
+        if self.b.in_registers(indices.shape) and self.b.in_registers(shape):
             return super().gather(equation, value, indices)
         axes = Windows.of_gather(params["dimension_numbers"])
         result = self.gathered(axes, params, value, indices, shape)
@@ -262,7 +262,7 @@ class LargeArrays(Reductions):
         self, equation: Any, value: Value, indices: Value, update: Value, put: Any
     ) -> list[Value]:
         """An array in whose slices `put` maps each old element and its update to the new one."""
-        if isinstance(indices, Small) and isinstance(update, Small):
+        if self.b.in_registers(indices.shape) and self.b.in_registers(update.shape):
             return super().scattered(equation, value, indices, update, put)
         axes = Windows.of_scatter(equation.params["dimension_numbers"])
         return [self.scattered_large(axes, equation.params, value, indices, update, put)]
@@ -350,7 +350,7 @@ class LargeArrays(Reductions):
             if inside is not None:
                 item = operate(b, "select_n", None, value.dtype, inside, old, item)
             target.memory.store(b, place, item)
-        return self.loaded(target, value.shape) if b.in_registers(value.shape) else target
+        return self.returned(value, target)
 
 
 def broadcast_to(index: Index, shape: Sequence[int]) -> Index:

@@ -17,9 +17,10 @@ __all__ = ["Packed", "pack", "packable", "packed", "sizes_of", "unpack", "unpack
 Packed = tuple[int, Item]
 """A vector of elements as (number of elements, vector), or a single one as (`b.width`, scalar)."""
 
-FEWEST, WIDEST = 3, 8
+FEWEST, WIDEST = 4, 8
 """Smallest and largest number of elements in a vector (chosen: network 2's fluid run takes half the
-time of scalars; vectors of two change nothing)."""
+time of scalars; vectors of two change nothing, and those of three are slower than scalars where
+only some of their elements are needed)."""
 
 
 def packable(b: Builder, count: int) -> bool:

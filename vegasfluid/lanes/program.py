@@ -30,6 +30,8 @@ KERNEL = "lanes_kernel"
 LONGEST_ON_GPU = 40_000
 """Largest number of lines of a program for a GPU: CUDA's driver takes minutes for longer ones (13 s
 for 13 500 lines of PTX on an H100's host)."""
+LARGEST_ON_GPU = 256
+"""Largest number of elements of an array in registers on a GPU (chosen)."""
 MOST_ELEMENTS = 100_000
 """Elements of results, in all operations, above which a program would get too long (chosen)."""
 LARGEST_IN_LONG_PROGRAM = 32
@@ -129,7 +131,7 @@ def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
     Raises:
         NoLaneKernel: if something in the function cannot be translated, or it is too long.
     """
-    b = Builder(1, gpu=True, longest=LONGEST_ON_GPU)
+    b = Builder(1, gpu=True, longest=LONGEST_ON_GPU, largest=LARGEST_ON_GPU)
     scratch = Scratch(b, "%lanes", "%lane")
     count = len(jaxpr.invars) + len(jaxpr.outvars)
     registers = {"thread": "tid.x", "block": "ctaid.x", "size": "ntid.x"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from vegasfluid.lanes.builder import BOOL, Item, constant
+from vegasfluid.lanes.combining import combined
 from vegasfluid.lanes.elementwise import operate
 from vegasfluid.lanes.indexing import Indexing
 from vegasfluid.lanes.memory import Small, Value
@@ -73,7 +73,7 @@ class Reductions(Indexing):
         size = math.prod(small.shape[axis] for axis in axes)
         rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), size)
         none = [] if size else [constant(neutral(name, small.dtype), small.dtype)]
-        items = tuple(self.joined(name, [small.items[n] for n in row] or none) for row in rows)
+        items = tuple(combined(self.b, name, [small.items[n] for n in row] or none) for row in rows)
         return Small(shape, small.dtype, items)
 
     def extreme(self, better: str, params: Any, value: Value) -> Value:
@@ -114,10 +114,6 @@ class Reductions(Indexing):
         return operate(
             self.b, "or", None, BOOL, operate(self.b, better, None, BOOL, item, best), first_nan
         )
-
-    def joined(self, name: str, items: list[Item]) -> Item:
-        """All items combined to one by the operation `name`, from the first to the last."""
-        return reduce(lambda x, y: operate(self.b, name, None, x.dtype, x, y), items)
 
     def cumulated(self, name: str, params: Any, value: Value) -> Value:
         """Cumulative sums, products or extremes (operation `name`) along an axis of an array.

@@ -7,13 +7,11 @@ registers, and a large carried array (such as a history) is changed in place.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core
 
 from vegasfluid.lanes.arrays import LARGEST_TABLE, Arrays
 from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, NoLaneKernel, Unsupported, constant
@@ -32,6 +30,8 @@ from vegasfluid.lanes.memory import (
     times,
 )
 from vegasfluid.lanes.packing import pack, sizes_of, unpack
+from vegasfluid.lanes.scope import Scope, is_literal
+from vegasfluid.lanes.unrolling import peeled, unchanged, unrolled, write_out
 from vegasfluid.lanes.varying import (
     body_of,
     differing,
@@ -172,12 +172,13 @@ class Translator:
         """
         results: list[Item] = []
         for start, size in sizes_of(self.b, shape):
-            if size == 1:
-                row = [column[start] for column in columns]
-                results.append(operate(self.b, name, params, dtype, *row))
+            parts = [column[start : start + size] for column in columns]
+            if size == 1 or all(item.value is not None for part in parts for item in part):
+                rows = zip(*parts, strict=True)
+                results += [operate(self.b, name, params, dtype, *row) for row in rows]
                 continue
             with self.b.side_by_side(size):
-                operands = [pack(self.b, column[start : start + size]) for column in columns]
+                operands = [pack(self.b, part) for part in parts]
                 results += unpack(self.b, operate(self.b, name, params, dtype, *operands))
         return tuple(results)
 
@@ -228,11 +229,18 @@ class Translator:
         params, body = equation.params, equation.params["jaxpr"]
         length = params["length"]
         constants, carry, inputs = parts_of_scan(params, values)
-        each = [self.scratch.spilled(value) for value in inputs]
         flags = [[value.varying for value in part] for part in (constants, carry, inputs)]
         varying = differing_carry(body.jaxpr, flags[0], flags[1], flags[2], len(carry))
         outputs = self.room_for(body.jaxpr, [*flags[0], *varying, *flags[2]], len(carry), length)
         inner = [self.literal(value) for value in body.consts]
+
+        def iteration(carry: Sequence[Value], slices: Sequence[Value]) -> list[Value]:
+            return self.function(body.jaxpr, inner, [*constants, *carry, *slices])
+
+        if not self.b.gpu and unrolled(params, len(inputs)):
+            with unchanged([*constants, *inputs]):
+                return write_out(self, params, carry, inputs, outputs, iteration)
+        each = [self.scratch.spilled(value) for value in inputs]
         loop = Loop(self.b, self.scratch, carry, varying, [*constants, *each])
         index = loop.begin()
         inside = operate(self.b, "lt", None, BOOL, index, constant(length, INDEX))
@@ -241,7 +249,7 @@ class Translator:
         if params["reverse"]:
             number = operate(self.b, "sub", None, INDEX, constant(length - 1, INDEX), index)
         slices = [self.slice_of(value, number) for value in each]
-        results = self.function(body.jaxpr, inner, [*constants, *loop.values, *slices])
+        results = iteration(loop.values, slices)
         for value, output in zip(results[len(carry) :], outputs, strict=True):
             start = times(self.b, number, constant(math.prod(value.shape), INDEX))
             copy(self.b, value, Stored(value.shape, output.memory, start))
@@ -294,74 +302,32 @@ class Translator:
         split = first + params["body_nconsts"]
         condition, body = params["cond_jaxpr"], params["body_jaxpr"]
         condition_constants, constants, carry = values[:first], values[first:split], values[split:]
-        varying = differing_while(params, [value.varying for value in values])
+
+        def continues(carry: Sequence[Value]) -> Item:
+            given = [*condition_constants, *carry]
+            inner = [self.literal(value) for value in condition.consts]
+            (result,) = self.function(condition.jaxpr, inner, given)
+            return self.arrays.registers(result).items[0]
+
+        def iteration(carry: Sequence[Value]) -> list[Value]:
+            inner = [self.literal(value) for value in body.consts]
+            results = self.function(body.jaxpr, inner, [*constants, *carry])
+            return [self.arrays.settled(value) for value in results]
+
+        if not self.b.gpu and peeled(params):
+            with unchanged([*condition_constants, *constants]):
+                with unchanged(carry):
+                    certain = continues(carry).value
+                carry = iteration(carry) if certain else carry
+        flags = [value.varying for value in [*condition_constants, *constants, *carry]]
+        varying = differing_while(params, flags)
         loop = Loop(self.b, self.scratch, carry, varying, [*condition_constants, *constants])
         loop.begin()
-        (continues,) = self.function(
-            condition.jaxpr,
-            [self.literal(v) for v in condition.consts],
-            [*condition_constants, *loop.values],
-        )
-        inside = self.arrays.registers(continues).items[0]
+        inside = continues(loop.values)
         if inside.varying:
             raise Unsupported("a vectorised loop that lanes leave at different times")
         loop.enter(inside)
-        results = self.function(
-            body.jaxpr, [self.literal(v) for v in body.consts], [*constants, *loop.values]
-        )
-        return loop.end([self.arrays.settled(value) for value in results])
-
-
-class Scope:
-    """The values of a function's variables, with counts of the references to each memory.
-
-    Args:
-        jaxpr: the traced function.
-    """
-
-    def __init__(self, jaxpr: Any) -> None:
-        self._values: dict[Any, Value] = {}
-        self._last: dict[int, list[Any]] = {}
-        last = dict.fromkeys((v for v in jaxpr.outvars if not is_literal(v)), len(jaxpr.eqns))
-        for number in reversed(range(len(jaxpr.eqns))):
-            for variable in jaxpr.eqns[number].invars:
-                if not is_literal(variable):
-                    last.setdefault(variable, number)
-        self._used = last
-        operands = [variable for equation in jaxpr.eqns for variable in equation.invars]
-        named = (v for v in (*operands, *jaxpr.outvars) if not is_literal(v))
-        self._reads = Counter(named)
-        for variable, number in last.items():
-            self._last.setdefault(number, []).append(variable)
-
-    def bind(self, variable: Any, value: Value) -> None:
-        """Bind a variable of the function to a value, if an equation or the result reads it."""
-        if variable in self._used:
-            self._values[variable] = value
-            for memory in value.memories:
-                memory.references += 1
-
-    def reads(self, variable: Any) -> int:
-        """How many operands and results of the function are this variable."""
-        return self._reads[variable]
-
-    def read(self, variable: Any) -> Value:
-        """The value bound to a variable."""
-        return self._values[variable]
-
-    def release(self, number: int) -> None:
-        """Release the variables that the equation with this number reads last.
-
-        The number of equations stands for the function's results.
-        """
-        for variable in self._last.get(number, ()):
-            for memory in self._values.pop(variable).memories:
-                memory.references -= 1
-
-
-def is_literal(variable: Any) -> bool:
-    """Whether an operand of an equation is a literal (a constant) and not a variable."""
-    return isinstance(variable, core.Literal)
+        return loop.end(iteration(loop.values))
 
 
 def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:

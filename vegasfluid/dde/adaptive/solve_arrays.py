@@ -21,8 +21,9 @@ from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments, requir
 from vegasfluid.dde.adaptive.build import solve_dde
 from vegasfluid.dde.adaptive.equation import traced_equation
 from vegasfluid.dde.adaptive.ode_fallback import solve_ode
+from vegasfluid.dde.adaptive.problem import Equation
 from vegasfluid.dde.solution import Solution
-from vegasfluid.lanes.builder import NoLaneKernel
+from vegasfluid.lanes.builder import LARGEST_IN_REGISTERS, NoLaneKernel
 from vegasfluid.lanes.primitive import by_lanes
 
 __all__ = ["solve_arrays"]
@@ -38,7 +39,8 @@ cache."""
 SAVED_TOGETHER = 32
 """Number of save times that XLA evaluates together (chosen)."""
 SAVED_BY_LANE = 4
-"""Number of save times that a lane kernel evaluates together; more make its program larger."""
+"""Largest number of save times that a lane kernel evaluates together; more make its program
+larger."""
 
 
 Solve = Callable[[TracedArguments, PyTree], Solution]
@@ -80,7 +82,8 @@ def solve_arrays(
 
     solution = None
     if chunk is None and own_loop and may_be_lane(arguments):
-        solution = in_lanes(partial(together, SAVED_BY_LANE), traced, args)
+        block = saved_by_lane(equation, traced.y0.shape[-1])
+        solution = in_lanes(partial(together, block), traced, args)
     if solution is None:
         size = chunk_size(chunk, traced.y0.shape[0], arguments.events)
         solution = by_xla(partial(together, SAVED_TOGETHER), traced, args, size)
@@ -92,6 +95,16 @@ def solve_arrays(
 def may_be_lane(arguments: Arguments) -> bool:
     """Whether the options allow a lane kernel: forward mode, and no progress meter."""
     return not arguments.reverse and isinstance(arguments.meter, diffrax.NoProgressMeter)
+
+
+def saved_by_lane(equation: Equation, size: int) -> int:
+    """Number of save times that a lane kernel evaluates together, for `size` state components.
+
+    It is 4, or fewer if the pieces of the dense output would be too large for its registers.
+    """
+    powers = len(equation.method.dense) + 1
+    fitting = LARGEST_IN_REGISTERS // (3 + powers * size)
+    return max(1, min(SAVED_BY_LANE, fitting))
 
 
 def in_lanes(together: Solve, traced: TracedArguments, args: PyTree) -> Solution | None:

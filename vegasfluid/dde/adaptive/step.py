@@ -317,7 +317,7 @@ def _early_stages(
         weights[number, : number + 1] = row
 
     def with_zeros(first: Array) -> Array:
-        return jnp.zeros((count, *first.shape), first.dtype).at[0].set(first)
+        return jnp.concatenate([first[None], jnp.zeros((count - 1, *first.shape), first.dtype)])
 
     def stage(carry: Any, inputs: Any) -> tuple[Any, Array]:
         """Evaluate one stage and add its results to those of the stages before it."""
@@ -332,17 +332,23 @@ def _early_stages(
         overlaps, overshoot = overlaps | each.overlaps, jnp.maximum(overshoot, each.overshoot)
         return (slopes, frees, fault, overlaps, overshoot, each.rows), each.rows
 
-    numbers = jnp.arange(1, count, dtype=jnp.int32)
-    times = jnp.asarray(method.times[:-1], y.dtype)
-    inputs = (numbers, jnp.asarray(weights, y.dtype), times, perturbations)
+    numbers = jnp.arange(count - 1, dtype=jnp.int32) + jnp.int32(1)
+    times = _literals(np.asarray(method.times[:-1]), y.dtype)
+    inputs = (numbers, _literals(weights, y.dtype), times, perturbations)
     no_fault = jnp.zeros(step.shape, jnp.int32)
     overshoot = jnp.full(step.shape, -jnp.inf, step.dtype)
-    slopes, frees = with_zeros(start.slope), with_zeros(start.free)
     checks = (no_fault, no_fault > 0, overshoot)
-    initial = (slopes, frees, *checks, start.rows[: shapes.rows.shape[0]])
+    first = (with_zeros(start.slope), with_zeros(start.free))
+    initial = (*first, *checks, start.rows[: shapes.rows.shape[0]])
     result, read_rows = jax.lax.scan(stage, initial, inputs)
     slopes, frees, *checks, rows = result
     return EarlyStages(list(slopes), list(frees), *checks), rows, read_rows
+
+
+def _literals(numbers: np.ndarray, dtype: Any) -> Array:
+    """An array of numbers as operations on literals, so that a lane kernel knows their values."""
+    each = [jnp.full((), number, dtype) for number in numbers.ravel()]
+    return jnp.stack(each).reshape(numbers.shape) if each else jnp.zeros(numbers.shape, dtype)
 
 
 def _weighted(weights: tuple[float, ...], slopes: list[Array]) -> Array:
