@@ -22,6 +22,7 @@ RUNS = {
     "fluid_buffer_1e9",
     "no_other_flow_starts",
     "nultitle",
+    "queue_stands_still_full",
     "num_density_over_a4fd8765",
     "num_fluid_over_0e0a5c90",
     "num_fluid_over_73f1d623",
@@ -117,6 +118,11 @@ def test_recommend(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, output = answer(capsys, "recommend", str(path), "--runs", "2", "--json", *options)
     if status != 2:
         assert math.isfinite(json.loads(output)["recommended"]["alpha_packets"])
+
+
+@pytest.mark.parametrize("path", SHORT, ids=case)
+def test_analyse(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "analyse", str(path), "--json")
 
 
 @pytest.mark.parametrize("system", FORMATS)

@@ -96,8 +96,8 @@ def check_event(network: Network, whose: str, event: Event) -> None:
         event: the event.
 
     Raises:
-        InvalidInput: for an unknown name, a new base RTT below twice the delay of the class's
-            links, or a new delay of a link that leaves a base RTT of 0.
+        InvalidInput: for an unknown name, a new base RTT of 0 or below twice the delay of the
+            class's links, or a new delay of a link that leaves a base RTT of 0.
     """
     if event.link != "access" and event.link not in network.links:
         known = "access or one of " + ", ".join(network.links)
@@ -108,6 +108,9 @@ def check_event(network: Network, whose: str, event: Event) -> None:
     if event.link == "access":
         for name in given:
             if event.flows in (None, name):
+                if is_concrete(event.delay) and event.delay <= 0:
+                    allowed = f"above 0, as it is the new base RTT of {name}"
+                    raise InvalidInput(whose, "delay", allowed, event.delay)
                 changed = replace(network.flows[name], base_rtt=event.delay)
                 check_round_trip(whose, "delay", changed, network.links_of(name))
         return

@@ -132,11 +132,12 @@ def balanced_queue(
         return 0.0
     if growth(buffer) > 0 or growth(buffer * (1 - 1e-12)) >= 0:
         return buffer
-    unit = abs(growth(buffer))
+    full = buffer if growth(buffer) < 0 else buffer * (1 - 1e-12)  # exactly full it may stand still
+    unit = abs(growth(full))
 
     def scaled(packets: float) -> float:
         """Growth on a logarithmic scale, on which it is straighter: a quarter less evaluations."""
         return float(np.arcsinh(growth(packets) / unit))
 
     tolerance = ROUGH_TOLERANCE * buffer if rough else 1e-11
-    return root_scalar(scaled, bracket=(0.0, buffer), xtol=tolerance, rtol=1e-12, maxiter=200).root
+    return root_scalar(scaled, bracket=(0.0, full), xtol=tolerance, rtol=1e-12, maxiter=200).root
