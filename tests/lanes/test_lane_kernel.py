@@ -352,3 +352,15 @@ def test_several_tangents_share_a_lane():
     assert sizes_of_calls(jax.vmap(slopes), batch) == [3]
     close(jax.jit(jax.vmap(slopes))(batch), jax.vmap(jax.jacfwd(swing))(batch))
     close(jax.jit(jax.jacfwd(slopes))(few), jax.jacfwd(jax.jacfwd(swing))(few), 1e-12)
+
+
+@pytest.mark.usefixtures("_strict")
+def test_tangents_have_a_lane_each_if_arrays_get_too_large_for_a_kernel():
+    def products(x):
+        wide = jnp.broadcast_to(x.sum() * jnp.linspace(0.5, 1.0, 20)[:, None], (20, 20))
+        return (wide @ wide.T)[0]  # products are computed in registers
+
+    x = jnp.linspace(0.5, 1.0, 4)
+    slopes = jax.jacfwd(lane_kernel(products))
+    assert sizes_of_calls(slopes, x) == [4]
+    close(jax.jit(slopes)(x), jax.jacfwd(products)(x))

@@ -159,7 +159,9 @@ def vectorised(
     count, size = axis.size, call.size
     values_mapped = any(at is not None for at in axes[: len(axes) - call.tangents])
     if call.tangents and count <= MOST_TANGENTS and not values_mapped:
-        return several_tangents(count, given, axes, call)
+        shared = several_tangents(count, given, axes, call)
+        if shared is not None:
+            return shared
     values, differs = [], []
     for value, at, old in zip(given, axes, call.batched, strict=True):
         new = at is not None
@@ -181,7 +183,7 @@ def vectorised(
 
 def several_tangents(
     count: int, given: Sequence[Any], axes: Sequence[Any], call: Call
-) -> tuple[list[Any], list[int | None]]:
+) -> tuple[list[Any], list[int | None]] | None:
     """A derivative's call for several tangents, which shares what does not depend on them.
 
     Args:
@@ -191,7 +193,8 @@ def several_tangents(
         call: the call for one tangent.
 
     Returns:
-        The results, and the position of the axis of tangents in each; None where it has none.
+        The results, and the position of the axis of tangents in each; None where it has none. Or
+        None, if arrays get too large for a lane kernel.
     """
     moving = tuple(at is not None for at in axes)
     function, constants = with_tangents(call.jaxpr, moving, count)
@@ -200,6 +203,8 @@ def several_tangents(
         for value, at, old in zip(given, axes, call.batched, strict=True)
     ]
     batched = (*(False,) * len(constants), *call.batched)
+    if isinstance(compiled(function, batched, (call.size or 1) > 1), NoLaneKernel):
+        return None
     outputs = lanes_p.bind(*constants, *values, call=call._replace(jaxpr=function, batched=batched))
     place = 0 if call.size is None else 1
     return outputs, [place if each else None for each in differing(call.jaxpr, moving)]
