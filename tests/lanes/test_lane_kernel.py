@@ -356,11 +356,11 @@ def test_several_tangents_share_a_lane():
 
 @pytest.mark.usefixtures("_strict")
 def test_tangents_have_a_lane_each_if_arrays_get_too_large_for_a_kernel():
-    def products(x):
-        wide = jnp.broadcast_to(x.sum() * jnp.linspace(0.5, 1.0, 20)[:, None], (20, 20))
-        return (wide @ wide.T)[0]  # products are computed in registers
+    def chosen(x):
+        wide = x.sum() * jnp.linspace(0.5, 1.0, 200)  # results of a conditional are in registers
+        return lax.cond(x[0] > 0.7, lambda y: y * y, lambda y: y + 1.0, wide)
 
     x = jnp.linspace(0.5, 1.0, 4)
-    slopes = jax.jacfwd(lane_kernel(products))
+    slopes = jax.jacfwd(lane_kernel(chosen))
     assert sizes_of_calls(slopes, x) == [4]
-    close(jax.jit(slopes)(x), jax.jacfwd(products)(x))
+    close(jax.jit(slopes)(x), jax.jacfwd(chosen)(x))

@@ -66,6 +66,11 @@ def overwritten(x):
     return changed, before, large.at[1, 0].set(7.0)
 
 
+def wide(x):
+    """An array of too many elements for the registers, from `x`."""
+    return x.ravel()[:30, None] * x[0] if x.size > 30 else jnp.tile(x[:1], (200, 1)) + x[1, 0]
+
+
 def reused(x):
     """Many arrays that live for a short time, and two that live on."""
     first, total = x * 3, x
@@ -83,6 +88,12 @@ FUNCTIONS = {
     "sums": lambda x: [x.sum(), x.sum(0), (x * 2).sum(1), x.max(1), x.min(), jnp.cumsum(x, 1)],
     "truths": lambda x: [(x > 0).all(), (x > 0).any(1), jnp.isfinite(x).all(0)],
     "inner": lambda x: (x[:, None, :] * x[0][:, None]).sum((1, 2)),
+    "products": lambda x: [
+        wide(x) @ wide(x).T,
+        jnp.einsum("ij,kj->ik", wide(x), x),
+        jnp.einsum("bij,bj->bi", jnp.stack([wide(x)] * 2), jnp.stack([x[0], x[1]])),
+        jnp.einsum("ij,ij->", wide(x), wide(x)),
+    ],
     "joining": lambda x: [jnp.concatenate([x, x[:, :1]], 1), jnp.stack([x, -x], 2)],
     "dividing": lambda x: jnp.split(x * 2, [1, 2], axis=1),
     "padding": lambda x: [jnp.pad(x, ((0, 0), (2, 1)), constant_values=9.0), x.at[0].set(1.0)],

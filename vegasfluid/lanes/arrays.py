@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from vegasfluid.lanes.builder import INDEX, Item, Unsupported, constant
+from vegasfluid.lanes.builder import (
+    INDEX,
+    LARGEST_IN_REGISTERS,
+    Item,
+    Unsupported,
+    constant,
+)
 from vegasfluid.lanes.combining import weighted_sums
 from vegasfluid.lanes.elementwise import convert, operate
 from vegasfluid.lanes.large_arrays import LargeArrays
@@ -262,6 +268,9 @@ class Arrays(LargeArrays):
 
     def dot_general(self, equation: Any, left: Value, right: Value) -> list[Value]:
         """JAX's `dot_general`: products of two arrays, summed over axes, for each batch index."""
+        shapes = left.shape, right.shape, equation.outvars[0].aval.shape
+        if max(map(math.prod, shapes)) > LARGEST_IN_REGISTERS:
+            return [self.product_large(equation.params["dimension_numbers"], left, right)]
         one, other = self.registers(left), self.registers(right)
         (summed, summed_right), (common, common_right) = equation.params["dimension_numbers"]
         rows = np.arange(len(one.items)).reshape(one.shape)

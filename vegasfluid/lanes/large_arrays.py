@@ -173,6 +173,38 @@ class LargeArrays(Reductions):
         self.scratch.release(target.memory)
         return result
 
+    def product_large(self, dimensions: Any, left: Value, right: Value) -> Value:
+        """JAX's `dot_general` with these `dimension_numbers`: a sum over deferred products."""
+        left, right = self.readable(left), self.readable(right)
+        (summed, summed_right), (common, common_right) = dimensions
+        free = [axis for axis in range(len(left.shape)) if axis not in (*summed, *common)]
+        others = [
+            axis for axis in range(len(right.shape)) if axis not in (*summed_right, *common_right)
+        ]
+        axes = [*common, *free, *summed]
+        shape = (
+            *(left.shape[axis] for axis in (*common, *free)),
+            *(right.shape[axis] for axis in others),
+            *(left.shape[axis] for axis in summed),
+        )
+        ends = len(common) + len(free), len(shape) - len(summed)
+
+        def compute(index: Index) -> Item:
+            known = dict(zip(axes, (*index[: ends[0]], *index[ends[1] :]), strict=True))
+            inner = dict(zip(common_right, index, strict=False))
+            inner |= zip(others, index[ends[0] : ends[1]], strict=True)
+            inner |= zip(summed_right, index[ends[1] :], strict=True)
+            row = (
+                array.element(self.b, tuple(places[axis] for axis in range(len(array.shape))))
+                for array, places in ((left, known), (right, inner))
+            )
+            return operate(self.b, "mul", None, left.dtype, *row)
+
+        memories = left.memories + right.memories
+        varying = left.varying or right.varying
+        products = Deferred(shape, left.dtype, varying, memories, compute)
+        return self.reduced_large("add", range(ends[1], len(shape)), products)
+
     def cumulated_large(self, name: str, params: Any, value: Value) -> Stored:
         """Cumulative sums, products or extremes (operation `name`) along an axis of an array."""
         b, dtype, axis = self.b, value.dtype, params["axis"]
