@@ -186,9 +186,7 @@ class EpochMesh(NamedTuple):
         """
         fast = law.applies_fast_convergence(states) * masses
         cells = deposition(states.cwnd, self.loss_windows)
-        normal, fast = (
-            deposit_at(part, cells, self.loss_windows) for part in (masses - fast, fast)
-        )
+        normal, fast = deposit_at([masses - fast, fast], cells, self.loss_windows)
         return jnp.concatenate([normal, fast, jnp.zeros_like(normal)], axis=1)
 
     def after_recovery(self, masses: Masses) -> Masses:
