@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, TextIO, cast
@@ -113,15 +113,17 @@ def cpu_seconds(process: int) -> float:
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
+@cache
 def documents() -> list[dict[str, Any]]:
     """The valid model files of the project as nested dictionaries."""
     files = sorted((ROOT / "models").glob("*.toml"))
     return [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
 
 
-def known_keys(models: list[dict[str, Any]]) -> tuple[str, ...]:
-    """All keys of these model files."""
-    found = {key for model in models for _, key in places(model) if isinstance(key, str)}
+@cache
+def known_keys() -> tuple[str, ...]:
+    """All keys of the project's model files."""
+    found = {key for model in documents() for _, key in places(model) if isinstance(key, str)}
     return tuple(sorted(found))
 
 
@@ -133,9 +135,8 @@ def is_short(model: Model) -> bool:
 
 def file_case(index: int, worker: Worker, place: Place) -> Case:
     """Check a mutated model file, and run a command on it if it is valid."""
-    models = documents()
     random = Random(f"{SEED}-{index}")
-    place.file.write_bytes(mutated(random.choice(models), random, known_keys(models)))
+    place.file.write_bytes(mutated(random.choice(documents()), random, known_keys()))
     checked = worker.answer("check", str(place.file), "--json")
     case = place.judged(Case(), checked)
     if checked.status != 0:

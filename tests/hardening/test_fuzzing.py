@@ -16,7 +16,7 @@ from benchmarks.hardening.mutations import DAMAGES, mutated
 from benchmarks.hardening.worker import answered
 
 MODELS = documents()
-KEYS = known_keys(MODELS)
+KEYS = known_keys()
 RUN = {
     "classes": {"reno": {"goodput_mbps": 1.0, "retransmit_share": 0.0}},
     "links": {"bottleneck": {"utilisation": 1.0, "drop_share": 0.0}},

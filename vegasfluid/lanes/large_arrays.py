@@ -174,8 +174,7 @@ class LargeArrays(LargeIndexing):
         """Cumulative sums, products or extremes (operation `name`) along an axis of an array."""
         b, dtype, axis = self.b, value.dtype, params["axis"]
         target, count = self.scratch.array(value.shape, dtype, value.varying), value.shape[axis]
-        start = constant(neutral(name, dtype), dtype)
-        start = b.varied(start) if value.varying else start
+        start = self.start_of(name, value)
         source, move = self.readable(value), self.stretched
         others = [1 if number == axis else size for number, size in enumerate(value.shape)]
         with nest(b, others) as place, b.total(constant(count, INDEX), start) as loop:
@@ -187,11 +186,15 @@ class LargeArrays(LargeIndexing):
             target.memory.store(b, number_of(b, index, value.shape), loop.next)
         return target
 
+    def start_of(self, name: str, value: Value) -> Item:
+        """The number with which elements are joined first by the operation `name`."""
+        start = constant(neutral(name, value.dtype), value.dtype)
+        return self.b.varied(start) if value.varying else start
+
     def joined_along(self, name: str, value: Value, axis: int, index: list[Item]) -> Item:
         """The elements along one axis, the other indices fixed, joined by the operation `name`."""
         b, dtype = self.b, value.dtype
-        start = constant(neutral(name, dtype), dtype)
-        start = b.varied(start) if value.varying else start
+        start = self.start_of(name, value)
         # The order of a sum may change, so that vectors can be added.
         summed = name == "add" and dtype.kind == "f"
         with b.total(constant(value.shape[axis], INDEX), start, parallel=True) as loop:

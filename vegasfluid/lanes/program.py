@@ -20,7 +20,8 @@ from vegasfluid.lanes.memory import (
     copy,
 )
 from vegasfluid.lanes.simplify import simplified
-from vegasfluid.lanes.translate import Translator, functions_of
+from vegasfluid.lanes.tracing import functions_of
+from vegasfluid.lanes.translate import Translator
 
 __all__ = ["KERNEL", "Program", "cpu_program", "gpu_program", "is_long"]
 

@@ -14,6 +14,7 @@ import numpy as np
 from jax.core import ShapedArray
 from jax.extend import core
 
+from vegasfluid.lanes.tracing import is_function
 from vegasfluid.lanes.varying import body_of
 
 __all__ = ["simplified"]
@@ -123,11 +124,6 @@ class Simplifier:
             simple, constants = Simplifier().whole(closed.jaxpr, closed.consts)
             self._functions[id(value)] = value, core.ClosedJaxpr(simple, constants)
         return self._functions[id(value)][1]
-
-
-def is_function(value: Any) -> bool:
-    """Whether a parameter of an equation is a traced function."""
-    return hasattr(getattr(value, "jaxpr", value), "eqns")
 
 
 def identity(value: Any) -> Any:

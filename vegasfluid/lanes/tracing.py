@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["traced", "without_constants"]
+__all__ = ["functions_of", "is_function", "traced", "without_constants"]
 
 
 def traced(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any]:
@@ -39,3 +39,18 @@ def without_constants(closed: Any) -> Any:
     """The jaxpr of a closed jaxpr, with its constants as the first arguments instead."""
     jaxpr = closed.jaxpr
     return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+
+
+def is_function(value: Any) -> bool:
+    """Whether a parameter of an equation is a traced function, closed or not."""
+    return hasattr(getattr(value, "jaxpr", value), "eqns")
+
+
+def functions_of(equation: Any) -> list[Any]:
+    """The traced functions among an equation's parameters, such as the body of a loop."""
+    values = [
+        each
+        for value in equation.params.values()
+        for each in (value if isinstance(value, tuple | list) else (value,))
+    ]
+    return [getattr(each, "jaxpr", each) for each in values if is_function(each)]

@@ -31,6 +31,7 @@ from vegasfluid.lanes.memory import (
 )
 from vegasfluid.lanes.packing import pack, sizes_of, unpack
 from vegasfluid.lanes.scope import Scope, is_literal
+from vegasfluid.lanes.tracing import functions_of
 from vegasfluid.lanes.unrolling import peeled, unchanged, unrolled, write_out
 from vegasfluid.lanes.varying import (
     body_of,
@@ -74,13 +75,14 @@ class Translator:
         scope = Scope(jaxpr)
         self.bind(scope, jaxpr.constvars, constants)
         self.bind(scope, jaxpr.invars, arguments)
+
+        def read(variable: Any) -> Value:
+            if is_literal(variable):  # of the type that JAX gives it
+                return self.literal(np.asarray(variable.val, variable.aval.dtype))
+            return scope.read(variable)
+
         for number, equation in enumerate(jaxpr.eqns):
-            values = [
-                self.literal(np.asarray(variable.val, variable.aval.dtype))
-                if is_literal(variable)
-                else scope.read(variable)
-                for variable in equation.invars
-            ]
+            values = [read(variable) for variable in equation.invars]
             scope.release(number)
             self.bind(scope, equation.outvars, self.equation(equation, values))
             for value in values:
@@ -88,12 +90,7 @@ class Translator:
                     self.scratch.release(memory)
             if len(self.b.lines) > self.b.longest:
                 raise NoLaneKernel("the function is too long")
-        results = [
-            self.literal(np.asarray(variable.val, variable.aval.dtype))
-            if is_literal(variable)
-            else scope.read(variable)
-            for variable in jaxpr.outvars
-        ]
+        results = [read(variable) for variable in jaxpr.outvars]
         scope.release(len(jaxpr.eqns))
         return results
 
@@ -345,14 +342,3 @@ def has_loop(jaxpr: Any) -> bool:
         or any(has_loop(function) for function in functions_of(equation))
         for equation in jaxpr.eqns
     )
-
-
-def functions_of(equation: Any) -> list[Any]:
-    """The traced functions among an equation's parameters, such as the body of a loop."""
-    functions = []
-    for value in equation.params.values():
-        for each in value if isinstance(value, tuple | list) else (value,):
-            inner = getattr(each, "jaxpr", each)
-            if hasattr(inner, "eqns"):
-                functions.append(inner)
-    return functions

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jax.extend import core
-
 from vegasfluid.lanes.builder import INDEX, LARGEST_IN_REGISTERS, constant
 from vegasfluid.lanes.memory import Small, Stored, Value, copy
 from vegasfluid.lanes.packing import FEWEST, WIDEST
+from vegasfluid.lanes.tracing import functions_of
 
 __all__ = ["peeled", "size_of", "unchanged", "unrolled", "write_out"]
 
@@ -56,7 +55,7 @@ def size_of(jaxpr: Any) -> int:
     """The number of instructions of a traced function, estimated: one for each vector computed."""
     total = 0
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
-        inner = sum(size_of(function) for function in core.jaxprs_in_params(equation.params))
+        inner = sum(map(size_of, functions_of(equation)))
         sizes = [math.prod(variable.aval.shape) for variable in equation.outvars]
         total += inner or sum(instructions(size) for size in sizes)
     return total
