@@ -121,12 +121,12 @@ def add_reverse(figures: Figures) -> None:
     difference = jnp.max(jnp.abs(reverse(values) / forward - 1))
     figures.add("gradient.C.reverse_off", float(difference), at_most=1e-6)
     run = jax.jit(mean_queue("C"))
-    figures.add("gradient.C.reverse_over_run", ratio(reverse, run, values, 10), at_most=8)
+    figures.add("gradient.C.reverse_over_run", ratio(reverse, run, values, 10), at_most=5)
     parameters, count = varied_parameters(values, 100), 100
     reverse = jax.jit(jax.grad(mean_queues("C", count, adjoint)))
     run = jax.jit(mean_queues("C", count))
     figures.add(
-        "gradient.C.batch100.reverse_over_run", ratio(reverse, run, parameters, 3), at_most=8
+        "gradient.C.batch100.reverse_over_run", ratio(reverse, run, parameters, 3), at_most=5
     )
     # Each total depends on its own parameters alone, so the batch's gradient is every instance's.
     single = jax.jit(jax.jacfwd(mean_queue("C")))

@@ -1,7 +1,7 @@
 """The lane kernel as a JAX primitive, which works under `jit`, `vmap`, `jvp` and `grad`.
 
-`vmap` adds lanes and `jvp` makes a kernel of the derivative. XLA compiles reverse mode, and every
-function that cannot be translated.
+`vmap` adds lanes and `jvp` makes a kernel of the derivative. XLA compiles reverse mode (but see
+`vegasfluid.lanes.reverse`), and every function that cannot be translated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from vegasfluid.lanes.tracing import traced, without_constants
 from vegasfluid.lanes.varying import differing
 from vegasfluid.parallel import processors
 
-__all__ = ["LaneKernelWarning", "by_lanes", "lane_kernel"]
+__all__ = ["Call", "LaneKernelWarning", "batched_call", "by_lanes", "lane_kernel", "lanes_p"]
+__all__ += ["require_program"]
 
 
 MOST_TANGENTS = 8
@@ -107,19 +108,36 @@ def by_lanes(function: Callable[..., Any], *arguments: Any) -> Any:
     Raises:
         NoLaneKernel: if the function cannot be translated, or JAX's default device is no CPU.
     """
-    if jax.default_backend() != "cpu" or sys.platform == "win32":
-        raise NoLaneKernel("JAX's default device is no CPU with threads")
     leaves = jax.tree.leaves(arguments)
     examples = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), arguments)
     closed, results = traced(function, *examples)
-    jaxpr = without_constants(closed)
-    batched = (False,) * len(closed.consts) + (True,) * len(leaves)
-    size = leaves[0].shape[0]
-    program = compiled(jaxpr, batched, size > 1)
+    call = batched_call(closed, leaves)
+    require_program(call)
+    return jax.tree.unflatten(results, lanes_p.bind(*closed.consts, *leaves, call=call))
+
+
+def batched_call(closed: Any, leaves: Sequence[Any]) -> Call:
+    """The call of a traced function for a batch; its constants do not differ between lanes.
+
+    Args:
+        closed: the closed jaxpr of the function of one instance.
+        leaves: its arguments, the batch axis first.
+    """
+    differs = (False,) * len(closed.consts) + (True,) * len(leaves)
+    return Call(without_constants(closed), differs, leaves[0].shape[0], warn=True)
+
+
+def require_program(call: Call) -> None:
+    """Raise `NoLaneKernel` unless there is a program of a call for the CPU, JAX's default device.
+
+    Args:
+        call: the call, of a batch.
+    """
+    if jax.default_backend() != "cpu" or sys.platform == "win32":
+        raise NoLaneKernel("JAX's default device is no CPU with threads")
+    program = compiled(call.jaxpr, call.batched, (call.size or 1) > 1)
     if isinstance(program, NoLaneKernel):
         raise program
-    outputs = lanes_p.bind(*closed.consts, *leaves, call=Call(jaxpr, batched, size, warn=True))
-    return jax.tree.unflatten(results, outputs)
 
 
 def shapes(*given: Any, call: Call) -> list[Any]:

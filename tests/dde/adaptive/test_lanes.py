@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from benchmarks.dde.problems import options_of
-from benchmarks.dde.switched_systems import DDETST_B2, DDETST_C1, DDETST_C2, RELAY
+from benchmarks.dde.switched_systems import DDETST_B2, DDETST_C1, DDETST_C2, RELAY, RENO_RED
 from tests.dde.adaptive.solving import SYSTEMS, tolerance
 from vegasfluid import dde
 from vegasfluid.dde.adaptive import solve_arrays
 
+REVERSE = diffrax.RecursiveCheckpointAdjoint()
 QUICK = (DDETST_B2,)
 SENSITIVE = (DDETST_C1, DDETST_C2, RELAY)
 """They multiply rounding errors, or their events coincide: a step may be accepted or not."""
@@ -40,12 +41,17 @@ def no_xla(monkeypatch):
 @pytest.fixture
 def no_lanes(monkeypatch):
     forbidden(monkeypatch, "by_lanes")
+    forbidden(monkeypatch, "by_lanes_in_reverse")
 
 
-def solved(system, chunk):
+def arguments_of(system):
+    return jax.tree.map(lambda value: jnp.asarray(value, float)[None], system.args)
+
+
+def solved(system, chunk, args=None, **options):
     """The solution by lane kernels (None), or by XLA."""
     end = min(system.t1, system.t0 + LONGEST)
-    args = jax.tree.map(lambda value: jnp.asarray(value, float)[None], system.args)
+    args = arguments_of(system) if args is None else args
     return dde.solve_batch(
         system.rhs,
         diffrax.Tsit5(),
@@ -58,6 +64,7 @@ def solved(system, chunk):
         saveat=diffrax.SaveAt(ts=jnp.linspace(system.t0, end, TIMES), t1=True),
         stepsize_controller=tolerance(1e-6),
         chunk=chunk,
+        **options,
     )
 
 
@@ -79,6 +86,18 @@ def test_the_steps_are_those_of_xla(system):
     np.testing.assert_array_equal(lanes.ts, xla.ts)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
+@pytest.mark.parametrize("system", [RENO_RED, DDETST_B2], ids=lambda system: system.name)
+def test_gradients_in_reverse_mode_are_those_of_xla(system):
+    def final(args, chunk):
+        return solved(system, chunk, args, adjoint=REVERSE, max_steps=2048).ys[0, -1].sum()
+
+    args = arguments_of(system)
+    lanes, xla = (jax.jit(jax.grad(final), static_argnums=1)(args, chunk) for chunk in (None, 1))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-12), lanes, xla)
+
+
 def delayed(t, y, history, rate):
     return -rate * history(t - 1.0)
 
@@ -96,21 +115,27 @@ def test_lane_kernels_solve_one_equation_a_batch_and_derivatives():
     assert both == pytest.approx([-0.5, -1.0], abs=1e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_xla")
+def test_lane_kernels_compute_gradients_and_their_derivatives():
+    def at_end(rate):
+        options = {"adjoint": REVERSE, "max_steps": 64, "throw": False}
+        return solve(args=rate, stepsize_controller=tolerance(1e-6), **options).ys[0, 0]
+
+    slope = jax.jit(jax.grad(at_end))
+    assert slope(1.0) == pytest.approx(-2 + 1.0, rel=1e-6)  # y(2) = 1 - 2 r + r^2 / 2
+    assert jax.jit(jax.jacfwd(slope))(1.0) == pytest.approx(1.0, rel=1e-6)
+
+
 def by_solve(t, y, history, rate):
     """LAPACK, which a lane kernel cannot call."""
     return jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 1.0]]), -2 * rate * history(t - 1.0))
 
 
 @pytest.mark.usefixtures("no_lanes")
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"adjoint": diffrax.RecursiveCheckpointAdjoint(), "max_steps": 64},
-        pytest.param({"progress_meter": diffrax.TextProgressMeter()}, marks=pytest.mark.slow),
-    ],
-    ids=["reverse mode", "progress"],
-)
-def test_xla_solves_what_needs_it(options):
+@pytest.mark.parametrize("adjoint", [None, REVERSE], ids=["forward", "reverse"])
+def test_xla_solves_with_a_progress_meter(adjoint):
+    options = {"progress_meter": diffrax.TextProgressMeter(), "adjoint": adjoint, "max_steps": 64}
     assert solve(**options).ys[0, 0] == pytest.approx(-0.5)
 
 

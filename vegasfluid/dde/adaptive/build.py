@@ -24,6 +24,7 @@ from vegasfluid.dde.adaptive.equation import AllArgs
 from vegasfluid.dde.adaptive.indicators import event_mask
 from vegasfluid.dde.adaptive.loop import integrate
 from vegasfluid.dde.adaptive.loop_state import Limits, State
+from vegasfluid.dde.adaptive.method import Method
 from vegasfluid.dde.adaptive.problem import Equation, Problem, Times
 from vegasfluid.dde.adaptive.save_times import Saved
 from vegasfluid.dde.adaptive.step_size import StepSizeControl
@@ -45,6 +46,7 @@ def solve_dde(
     equation: Equation,
     closed_over: tuple[Array, ...],
     save_block: int,
+    tape: bool,
 ) -> Solution:
     """Solve a batch of equations with delays, bounds, guards or a projection.
 
@@ -56,6 +58,7 @@ def solve_dde(
         equation: the user's functions.
         closed_over: traced arrays that they close over, without a batch axis.
         save_block: number of save times that are evaluated together.
+        tape: whether to record the steps, so that JAX can differentiate the solve in reverse mode.
 
     Returns:
         Save times (batch, m), states there (batch, m, n), outcomes and numbers of steps (batch,).
@@ -65,14 +68,7 @@ def solve_dde(
         reason = "use jax.jacfwd, or an explicit method such as Tsit5()"
         name = type(arguments.solver).__name__
         raise Unsupported("dde.solve", f"reverse mode with {name}", reason)
-    constant = isinstance(arguments.inner_controller, diffrax.ConstantStepSize)
-    if not constant and not any(problem.equation.method.error):
-        given = f"PIDController with {type(arguments.solver).__name__}(), which estimates no error"
-        raise InvalidInput("dde.solve", "stepsize_controller", "ConstantStepSize()", given)
-    controller = None if constant else arguments.inner_controller
-    # The error of implicit Euler's estimate, the difference to a method of order 2, is of order 2.
-    order = max(problem.equation.method.order, 2)
-    control = StepSizeControl(controller, traced.dt0, order)
+    control = step_size_control(arguments, equation.method, traced)
     subs = sub_saveats(saveat)
     steps = any(sub.steps for sub in subs)
     whole = saveat.dense or steps or arguments.reverse
@@ -84,7 +80,7 @@ def solve_dde(
     # Those of several parts are merged; a single part's are increasing.
     order = jnp.argsort(times) if len(subs) > 1 else jnp.arange(times.shape[0])
     times = times[order] if len(subs) > 1 else times
-    if arguments.reverse:
+    if tape:
         end = read_off(problem, taped(problem, control, limits._replace(taped=True)), times)
     else:
         end = integrate(problem, control, limits, times)
@@ -97,6 +93,28 @@ def solve_dde(
     mask = event_mask(arguments.event, end.ended.T)
     stats = _statistics(end, arguments.max_steps)
     return Solution(*saved, end.outcome, time, stats, curve, mask, traced.t0, traced.t1)
+
+
+def step_size_control(
+    arguments: Arguments, method: Method, traced: TracedArguments
+) -> StepSizeControl:
+    """The choice of step lengths that the arguments ask for.
+
+    Args:
+        arguments: static arguments of `solve`, with the controller.
+        method: the Runge-Kutta method.
+        traced: times and states, of which the first step is used.
+
+    Raises:
+        InvalidInput: for a controller that needs an estimate of errors, which the method lacks.
+    """
+    constant = isinstance(arguments.inner_controller, diffrax.ConstantStepSize)
+    if not constant and not any(method.error):
+        given = f"PIDController with {type(arguments.solver).__name__}(), which estimates no error"
+        raise InvalidInput("dde.solve", "stepsize_controller", "ConstantStepSize()", given)
+    controller = None if constant else arguments.inner_controller
+    # The error of implicit Euler's estimate, the difference to a method of order 2, is of order 2.
+    return StepSizeControl(controller, traced.dt0, max(method.order, 2))
 
 
 def _statistics(end: State, max_steps: int) -> dict[str, Array]:

@@ -1,8 +1,8 @@
 """Solves a batch from checked arrays: each instance by a lane kernel, or several at once by XLA.
 
 A lane kernel takes one instance from start to end, so no instance waits for the events of another,
-and it compiles in a fraction of the time. XLA solves on GPUs, in reverse mode, with a progress
-meter, and equations that a lane kernel cannot contain.
+and it compiles in a fraction of the time. XLA solves on GPUs, with a progress meter, and equations
+that a lane kernel cannot contain.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from vegasfluid.dde.adaptive.problem import Equation
 from vegasfluid.dde.solution import Solution
 from vegasfluid.lanes.builder import LARGEST_IN_REGISTERS, NoLaneKernel
 from vegasfluid.lanes.primitive import by_lanes
+from vegasfluid.lanes.reverse import by_lanes_in_reverse
 
 __all__ = ["solve_arrays"]
 
@@ -74,27 +75,25 @@ def solve_arrays(
     equation, closed_over = traced_equation(arguments, traced, args)
     own_loop = equation.delayed or arguments.events or arguments.project
 
-    def together(save_block: int, traced: TracedArguments, args: PyTree) -> Solution:
-        """Solve a batch side by side; `save_block` save times are evaluated together."""
+    def together(block: int, taped: bool, traced: TracedArguments, args: PyTree) -> Solution:
+        """Solve a batch side by side; `block` save times are evaluated together.
+
+        If it is `taped`, JAX can differentiate it in reverse mode.
+        """
         if own_loop:
-            return solve_dde(arguments, saveat, traced, args, equation, closed_over, save_block)
+            return solve_dde(arguments, saveat, traced, args, equation, closed_over, block, taped)
         return solve_ode(arguments, saveat, traced, args)
 
     solution = None
-    if chunk is None and own_loop and may_be_lane(arguments):
+    if chunk is None and own_loop and isinstance(arguments.meter, diffrax.NoProgressMeter):
         block = saved_by_lane(equation, traced.y0.shape[-1])
-        solution = in_lanes(partial(together, block), traced, args)
+        solution = in_lanes(partial(together, block), arguments.reverse, traced, args)
     if solution is None:
         size = chunk_size(chunk, traced.y0.shape[0], arguments.events)
-        solution = by_xla(partial(together, SAVED_TOGETHER), traced, args, size)
+        solution = by_xla(partial(together, SAVED_TOGETHER, arguments.reverse), traced, args, size)
     if arguments.reverse:
         return solution
     return eqxi.nondifferentiable_backward(solution, msg=NO_REVERSE_MODE)
-
-
-def may_be_lane(arguments: Arguments) -> bool:
-    """Whether the options allow a lane kernel: forward mode, and no progress meter."""
-    return not arguments.reverse and isinstance(arguments.meter, diffrax.NoProgressMeter)
 
 
 def saved_by_lane(equation: Equation, size: int) -> int:
@@ -107,22 +106,31 @@ def saved_by_lane(equation: Equation, size: int) -> int:
     return max(1, min(SAVED_BY_LANE, fitting))
 
 
-def in_lanes(together: Solve, traced: TracedArguments, args: PyTree) -> Solution | None:
+def in_lanes(
+    together: Callable[..., Solution], reverse: bool, traced: TracedArguments, args: PyTree
+) -> Solution | None:
     """The solution by a lane kernel for each instance, or None where there is none.
 
     Args:
-        together: solves a batch, here of one instance.
+        together: solves a batch, here of one instance; its first argument states whether it is
+            taped.
+        reverse: whether the solution can be differentiated in reverse mode (by a kernel that tapes
+            the solve); else in forward mode.
         traced: times and states; every leaf has the batch axis first.
         args: the user's arguments; every leaf has the batch axis first.
     """
 
-    def one(traced: TracedArguments, args: PyTree) -> Solution:
+    def one(taped: bool, traced: TracedArguments, args: PyTree) -> Solution:
         """The solution of one instance: its arguments and results have no batch axis."""
-        solution = together(*jax.tree.map(lambda leaf: leaf[None], (traced, args)))
+        solution = together(taped, *jax.tree.map(lambda leaf: leaf[None], (traced, args)))
         return jax.tree.map(lambda leaf: leaf[0], solution)
 
+    plain, taped = partial(one, False), partial(one, True)
     try:
-        solution: Solution = by_lanes(one, traced, args)
+        if reverse:
+            solution: Solution = by_lanes_in_reverse(plain, taped, traced, args)
+        else:
+            solution = by_lanes(plain, traced, args)
     except NoLaneKernel:
         return None
     return solution
