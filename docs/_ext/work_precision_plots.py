@@ -6,6 +6,7 @@ Nothing is solved here. A panel whose solver has no points fails the build.
 from __future__ import annotations
 
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -79,19 +80,24 @@ def draw_panel(axes: Axes, figures: dict[str, float], problem: str) -> None:
 
 
 def legend_of(figure: Figure) -> None:
-    """Add a legend above the panels: colours of solvers, and line styles of orders."""
-    handles = [Line2D([], [], ls="none", label=name, **style_of(name)) for name in SOLVERS]
-    handles += [
+    """Add a legend above the panels: a row of solvers, and one of the orders of their methods.
+
+    It is at the left, which is the part that a narrow window shows first.
+    """
+    solvers = [Line2D([], [], ls="none", label=name, **style_of(name)) for name in SOLVERS]
+    orders = [
         Line2D([], [], ls=style, color="gray", label=f"order {order}")
         for order, style in STYLES.items()
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    columns = zip_longest(solvers, orders)  # a legend is filled column by column
+    handles = [handle for column in columns for handle in column if handle is not None]
+    figure.legend(handles=handles, loc="outside upper left", ncols=len(solvers))
 
 
 @styled
 def plot(figures: dict[str, float]) -> Figure:
     """CPU time against error of all solvers, a panel for each problem."""
-    figure = Figure(figsize=(9, 5.8), layout="constrained")
+    figure = Figure(figsize=(9, 6), layout="constrained")
     panels = figure.subplots(2, 3, sharex=True, sharey=True)
     for axes, problem in zip(panels.flat, PROBLEMS, strict=True):
         draw_panel(axes, figures, problem)

@@ -15,7 +15,7 @@ from jitcdde import anchors, past_y, t, y
 
 from benchmarks.dde.peers.jitcdde_peer import Compiled, Form, Problem, Settings, symbols
 
-__all__ = ["PROBLEMS", "CompiledSystem", "compile_system"]
+__all__ = ["PROBLEMS", "CompiledSystem", "compile_system", "start_of"]
 
 SPACING = 1e-2
 """Distance of the anchors of a past that is a function; with sin t their error is 3e-11."""
