@@ -55,7 +55,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # What each finds, kept for the documentation; a name alone runs one: make benchmarks/results/dde.json
-BENCHMARKS := main_job models ns2 linux observe queues overshoot solo hollot design speed packets sweep search dde dde_accuracy dde_gradients stability formulas tuning first_use newcomer slider explore integrity integrity.estimate hardening
+BENCHMARKS := main_job models ns2 linux observe queues overshoot solo hollot design speed packets sweep search dde dde_accuracy dde_gradients work_precision stability formulas tuning first_use newcomer slider explore integrity integrity.estimate hardening
 
 benchmarks: $(BENCHMARKS:%=benchmarks/results/%.json)
 

@@ -30,6 +30,7 @@ extensions = [
     "command_options",
     "benchmark_tables",
     "agreement_plots",
+    "work_precision_plots",
     "gallery",
     "explore_page",
     "paper_pages",

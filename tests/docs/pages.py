@@ -55,6 +55,7 @@ DIRECTIVES = {
     "{paper-table}",
     "{references}",
     "{toctree}",
+    "{work-precision}",
 }
 TIMING = re.compile(r"^\d+(\.\d+)? s\b")
 OWN = ("network.toml", "mine.toml")

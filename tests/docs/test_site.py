@@ -34,6 +34,7 @@ import equations
 import law_pages
 import notebook_pages
 import paper_pages
+import work_precision_plots
 
 LAWS = [*congestion_controls().values(), *queue_disciplines().values(), *traffic_sources().values()]
 LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
@@ -101,6 +102,19 @@ def test_every_line_of_a_plot_of_agreement_has_points(name: str) -> None:
     renamed = {key.replace(".", "_"): value for key, value in figures.items()}
     with pytest.raises((ExtensionError, KeyError, ValueError)):
         agreement_plots.plot(name, renamed)
+
+
+def test_a_work_precision_plot_has_all_curves_and_its_table_all_comparisons() -> None:
+    figures = benchmark_tables.document("work_precision")["figures"]  # type: ignore[index]
+    panels = work_precision_plots.plot(figures).axes
+    assert [len(axes.lines) for axes in panels] == [6, 6, 4, 4, 4, 8]
+    table = work_precision_plots.table(figures)
+    ratio = work_precision_plots.rounded(figures["Reno_over_RED.error_1e-03.times_jitcdde"])
+    assert f"| Reno over RED | JiTCDDE | {ratio} |" in table
+    assert "|  |" not in table
+    without = {name: value for name, value in figures.items() if ".JiTCDDE." not in name}
+    with pytest.raises(ExtensionError, match="no points of JiTCDDE"):
+        work_precision_plots.plot(without)
 
 
 @pytest.mark.parametrize("kind", congestion_controls().values(), ids=lambda kind: kind.name)

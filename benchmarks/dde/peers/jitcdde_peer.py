@@ -83,7 +83,7 @@ class Settings:
     atol: float
     first_step: float
     max_step: float
-    start: Literal["adjust", "step"] = "adjust"
+    start: Literal["adjust", "step", "smooth"] = "adjust"  # smooth: the past has the right slope
     outputs: Literal["anchors", "stops"] = "anchors"
 
     def __post_init__(self) -> None:
@@ -277,9 +277,9 @@ def elsewhere() -> Iterator[None]:
 class Compiled:
     """A problem compiled by JiTCDDE."""
 
-    def __init__(self, name: str, form: Form):
+    def __init__(self, name: str, form: Form, write: Any = None):
         self.name, self.form = name, form
-        self.problem = PROBLEMS[name](form)
+        self.problem = (write or PROBLEMS[name])(form)
         begin = time.perf_counter()
         with quiet(), elsewhere():
             self.solver = jitcdde(

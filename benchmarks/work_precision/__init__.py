@@ -1,0 +1,1 @@
+"""Work against precision of the delay solver and of other solvers."""
