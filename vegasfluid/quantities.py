@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
 
@@ -194,7 +194,40 @@ def limits_of(kind: type, name: str) -> tuple[Limit, ...]:
 
 def is_concrete(value: object) -> bool:
     """Whether `value` is a real number; not so if it is traced, symbolic, boolean or an array."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    kind = type(value)
+    if kind is float or kind is int:  # quicker than asking an abstract class
+        return True
+    return isinstance(value, numbers.Real) and kind is not bool
+
+
+class FieldRules(NamedTuple):
+    """What a field of a value class allows.
+
+    Args:
+        name: name of the field.
+        types: types that it may have (`_types`); none: any, as far as types are checked here.
+        is_quantity: whether its numbers must be finite and within limits.
+        limits: these limits, in internal units, the widest first.
+    """
+
+    name: str
+    types: tuple[Any, ...]
+    is_quantity: bool
+    limits: tuple[Limit, ...]
+
+
+@cache
+def rules_of(kind: type) -> tuple[FieldRules, ...]:
+    """What each field of the value class `kind` allows, in their order."""
+    rules = []
+    for field in fields(kind):
+        limits = limits_of(kind, field.name)
+        is_quantity = unit_of(kind, field.name) is not None or bool(limits)
+        types = _types(kind, field.name)
+        # Values of a `Literal` are checked elsewhere.
+        plain = all(isinstance(each, type) and each is not Any for each in types)
+        rules.append(FieldRules(field.name, types if plain else (), is_quantity, limits))
+    return tuple(rules)
 
 
 @cache
@@ -212,11 +245,11 @@ def _types(kind: type, name: str) -> tuple[Any, ...]:
 
 def _make_tuples(value: Value) -> None:
     """Convert lists and 1-D arrays to tuples in those fields of `value` whose type has a tuple."""
-    for field in fields(value):
-        given = getattr(value, field.name)
-        several = isinstance(given, list) or getattr(given, "ndim", 0) == 1
-        if several and tuple in _types(type(value), field.name):
-            object.__setattr__(value, field.name, tuple(given))
+    for name, types, *_ in rules_of(type(value)):
+        if tuple in types:
+            given = getattr(value, name)
+            if isinstance(given, list) or getattr(given, "ndim", 0) == 1:
+                object.__setattr__(value, name, tuple(given))
 
 
 def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> None:
@@ -226,12 +259,12 @@ def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> No
         whose: name of the class, for the error message.
         name: name of the field, for the error message.
         value: the value; traced and symbolic numbers pass.
-        types: types that the field may have.
+        types: types that the field may have; none: any.
 
     Raises:
         InvalidInput: for any other type, or a fraction where only whole numbers are allowed.
     """
-    if not all(isinstance(each, type) and each is not Any for each in types):  # or a `Literal`
+    if type(value) in types or not types:
         return
     if isinstance(value, types) and not (isinstance(value, bool) and bool not in types):
         return
@@ -294,12 +327,11 @@ def check_quantities(value: Value) -> None:
     """
     kind = type(value)
     _make_tuples(value)
-    for field in fields(value):
-        given = getattr(value, field.name)
-        _check_type(kind.__name__, field.name, given, _types(kind, field.name))
-        if unit_of(kind, field.name) or limits_of(kind, field.name):
-            limits = limits_of(kind, field.name)
-            _check(kind.__name__, field.name, getattr(value, field.name), limits)
+    for name, types, is_quantity, limits in rules_of(kind):
+        given = getattr(value, name)
+        _check_type(kind.__name__, name, given, types)
+        if is_quantity:
+            _check(kind.__name__, name, given, limits)
 
 
 @dataclass(frozen=True)

@@ -364,3 +364,10 @@ def test_tangents_have_a_lane_each_if_arrays_get_too_large_for_a_kernel():
     slopes = jax.jacfwd(lane_kernel(chosen))
     assert sizes_of_calls(slopes, x) == [4]
     close(jax.jit(slopes)(x), jax.jacfwd(chosen)(x))
+
+
+@pytest.mark.parametrize(("size", "beside"), [(2, True), (8, False)])
+def test_lanes_run_side_by_side_unless_their_arrays_fill_vectors(size, beside):
+    closed = jax.make_jaxpr(lambda x: jnp.sin(x) * x + 1.0)(jnp.ones(size))
+    program = primitive.compiled(closed.jaxpr, (True,), True)
+    assert program.width == (cpu.native_width() if beside else 1)

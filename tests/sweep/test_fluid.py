@@ -170,6 +170,18 @@ def test_a_point_that_cannot_be_integrated_stops_nothing(tmp_path, monkeypatch):
     assert np.isfinite(data["ratio"].sel({ALPHA: [2, 4, 12]})).all()
 
 
+def test_a_chunk_is_begun_before_the_one_before_it_is_waited_for(monkeypatch):
+    """So that equations are built while others are solved."""
+    order: list[str] = []
+    monkeypatch.setattr(fluid_batches, "begin_chunk", lambda _, chunk: order.append("begin"))
+    monkeypatch.setattr(fluid_batches, "finish_chunk", lambda _, begun: order.append("finish"))
+    plan = fluid_sweep()
+    chunks = list(plan.chunks())
+    found = list(fluid_batches.compute_chunks(plan, chunks))
+    assert [chunk for chunk, _ in found] == chunks
+    assert order == ["begin", *["begin", "finish"] * (len(chunks) - 1), "finish"]
+
+
 @pytest.mark.slow
 def test_traffic_may_be_swept_and_be_different(tmp_path):
     """Sessions with Pareto on and off times, whose numbers are traced."""

@@ -23,7 +23,7 @@ from jax.interpreters import ad, batching, mlir, partial_eval
 from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import NoLaneKernel
 from vegasfluid.lanes.derivatives import derivative, with_tangents
-from vegasfluid.lanes.program import Program, cpu_program, gpu_program, is_long
+from vegasfluid.lanes.program import Program, cpu_program, gpu_program, has_wide_arrays, is_long
 from vegasfluid.lanes.tracing import traced, without_constants
 from vegasfluid.lanes.varying import differing
 from vegasfluid.parallel import processors
@@ -298,7 +298,8 @@ def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: NoLaneKe
 def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | NoLaneKernel:
     """The CPU's program of a traced function, or the reason why there is none.
 
-    Lanes run side by side in vectors unless they may diverge in loops, or the program is long.
+    Lanes run side by side in vectors unless they may diverge in loops, the program is long, or its
+    arrays fill the vectors.
 
     Args:
         jaxpr: the traced function, without constants.
@@ -307,7 +308,8 @@ def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | 
     """
     failure = NoLaneKernel("")
     # The loops of a long program, over elements of arrays, are vectors with a single lane, too.
-    for width in (cpu.native_width(), 1) if several and not is_long(jaxpr) else (1,):
+    beside = several and not is_long(jaxpr) and not has_wide_arrays(jaxpr)
+    for width in (cpu.native_width(), 1) if beside else (1,):
         try:
             return cpu_program(jaxpr, batched, width)
         except NoLaneKernel as reason:

@@ -23,7 +23,8 @@ from vegasfluid.lanes.simplify import simplified
 from vegasfluid.lanes.tracing import functions_of
 from vegasfluid.lanes.translate import Translator
 
-__all__ = ["KERNEL", "Program", "cpu_program", "gpu_program", "is_long"]
+__all__ = ["KERNEL", "Program", "cpu_program", "gpu_program", "has_wide_arrays"]
+__all__ += ["is_long"]
 
 KERNEL = "lanes_kernel"
 """Name of the function that runs lanes from start to end."""
@@ -35,6 +36,10 @@ LARGEST_ON_GPU = 256
 """Largest number of elements of an array in registers on a GPU (chosen)."""
 MOST_ELEMENTS = 100_000
 """Elements of results, in all operations, above which a program would get too long (chosen)."""
+WIDE = 4.0
+"""Mean number of elements of results from which they fill vectors (chosen: fluid models with two
+or three groups of flows, 2.0 to 2.8 elements, take 0.4 to 0.7 of the time with lanes side by side,
+others with six to twelve groups, 5.4 to 11, take 1.0 to 1.4)."""
 LARGEST_IN_LONG_PROGRAM = 32
 """Largest number of elements of an array that such a program keeps in registers (chosen)."""
 
@@ -104,6 +109,30 @@ def is_long(jaxpr: Any) -> bool:
     An array in memory needs one loop.
     """
     return elements_within(simplified(jaxpr)[0], LARGEST_IN_REGISTERS) > MOST_ELEMENTS
+
+
+def has_wide_arrays(jaxpr: Any) -> bool:
+    """Whether the arrays of a traced function fill the processor's vectors, one lane at a time.
+
+    Then lanes side by side are no faster, and compiling them takes far longer.
+    """
+    sizes = sizes_of_results(simplified(jaxpr)[0])
+    return bool(sizes) and sum(sizes) >= WIDE * len(sizes)
+
+
+def sizes_of_results(jaxpr: Any) -> list[int]:
+    """Numbers of elements of all arrays of floats in registers that a traced function computes.
+
+    It includes the functions that it calls; a loop's body counts once.
+    """
+    sizes = []
+    for equation in jaxpr.eqns:
+        inner = functions_of(equation)
+        results = [] if inner else [variable.aval for variable in equation.outvars]
+        found = [math.prod(each.shape) for each in results if each.dtype.kind == "f"]
+        sizes += [size for size in found if size <= LARGEST_IN_REGISTERS]
+        sizes += [size for function in inner for size in sizes_of_results(function)]
+    return sizes
 
 
 def elements_within(jaxpr: Any, largest: int) -> int:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.modelfile.units import key_of
 from vegasfluid.network import Flows, Link, Network
-from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Value, unit_of
+from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Unit, Value, unit_of
 
 __all__ = ["Parameter", "parameter_of", "with_values"]
 
@@ -100,9 +101,8 @@ def with_values(network: Network, values: Mapping[str, Any]) -> Network:
     >>> with_values(network, {"reno.count": 3, "bottleneck.buffer_packets": 50}).flows["reno"].count
     3
     """
-    return _with_parameters(
-        network, {parameter_of(network, name): value for name, value in values.items()}
-    )
+    known = parameters(network)
+    return _with_parameters(network, {named(known, name): value for name, value in values.items()})
 
 
 def _with_parameters(network: Network, values: Mapping[Parameter, Any]) -> Network:
@@ -137,7 +137,15 @@ def parameter_of(network: Network, name: str) -> Parameter:
     >>> alpha.value(network), alpha.value(alpha.with_value(network, 3.0))
     (2.0, 3.0)
     """
-    known = parameters(network)
+    return named(parameters(network), name)
+
+
+def named(known: Mapping[str, Parameter], name: str) -> Parameter:
+    """The parameter of a name among the `known` ones of a network (`parameters`).
+
+    Raises:
+        InvalidInput: for an unknown name; the message suggests similar ones.
+    """
     short = name if name in known else _short(name)
     if short not in known:
         similar = ", ".join(get_close_matches(short, known, n=SUGGESTIONS, cutoff=0.0))
@@ -188,12 +196,17 @@ def numbers_of(holder: Value, packet_bytes: int) -> list[tuple[str, str, float]]
         (0.001 for `_ms`). Fields without a unit, or whose value in use is None or a list, are left
         out.
     """
-    numbers = []
-    for field in fields(holder):
-        unit, value = unit_of(type(holder), field.name), holder.value_in_use(field.name)
-        if unit is None or value is None or isinstance(value, tuple | Value):
-            continue
-        rate = BITS_PER_MEGABIT / (BITS_PER_BYTE * packet_bytes)
-        scale = rate if unit.edge == "mbps" else unit.scale
-        numbers.append((field.name, key_of(type(holder), field.name), scale))
+    rate, numbers = BITS_PER_MEGABIT / (BITS_PER_BYTE * packet_bytes), []
+    for name, unit in fields_with_units(type(holder)):
+        value = holder.value_in_use(name)
+        if value is not None and not isinstance(value, tuple | Value):
+            scale = rate if unit.edge == "mbps" else unit.scale
+            numbers.append((name, key_of(type(holder), name), scale))
     return numbers
+
+
+@cache
+def fields_with_units(kind: type) -> tuple[tuple[str, Unit], ...]:
+    """Names of the fields of a value class that have a unit, with their units."""
+    units = ((field.name, unit_of(kind, field.name)) for field in fields(kind))
+    return tuple((name, unit) for name, unit in units if unit is not None)

@@ -12,9 +12,9 @@ shorter than such a step is integrated again with short steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -41,6 +41,9 @@ GRIDS = {"fluid": mean_field_grid, "density": density_grid}
 """Functions that choose the time grid, by engine."""
 RESOLUTIONS: dict[str, Resolution] = {"fluid": "mean", "density": "distribution"}
 """Resolution of the fluid model, by engine."""
+
+Answer = TypeVar("Answer")
+"""What a function returns."""
 
 
 class Equations(NamedTuple):
@@ -208,6 +211,31 @@ def record(batch: Sequence[Equations], solution: dde.Solution, results: Results,
             results.fail(point.number, error)
 
 
+class Batch(NamedTuple):
+    """Points whose equations have the same structure, while JAX solves them.
+
+    Args:
+        points: the points.
+        solution: their solutions, the points first, or the error with which their solve began; its
+            arrays are there once the solve has ended.
+    """
+
+    points: list[Equations]
+    solution: dde.Solution | Exception
+
+
+class Begun(NamedTuple):
+    """A chunk whose points are being solved.
+
+    Args:
+        results: results of the chunk; points with invalid numbers are recorded as failed.
+        batches: its other points.
+    """
+
+    results: Results
+    batches: list[Batch]
+
+
 def compute(sweep: Sweep, chunk: Chunk) -> Results:
     """Simulate the points of a chunk by a fluid engine, and return the metrics of each.
 
@@ -216,11 +244,25 @@ def compute(sweep: Sweep, chunk: Chunk) -> Results:
     Raises:
         SolveFailed: if a device fails, for example for lack of memory.
     """
+    return finish_chunk(sweep, begin_chunk(sweep, chunk))
+
+
+def begin_chunk(sweep: Sweep, chunk: Chunk) -> Begun:
+    """Begin to simulate the points of a chunk, without waiting for the solutions."""
     points = sweep.points_of(chunk)
     results = empty_results(sweep, len(points))
-    for _ in compute_points(sweep, points, math.prod(sweep.chunk_shape), results):
-        pass
-    return results
+    return Begun(results, list(begin(sweep, points, math.prod(sweep.chunk_shape), results)))
+
+
+def finish_chunk(sweep: Sweep, begun: Begun) -> Results:
+    """Wait for the solutions of a chunk, and return the metrics of each of its points.
+
+    Raises:
+        SolveFailed: if a device fails, for example for lack of memory.
+    """
+    for batch in begun.batches:
+        finish(sweep, batch, math.prod(sweep.chunk_shape), begun.results)
+    return begun.results
 
 
 def empty_results(sweep: Sweep, points: int) -> Results:
@@ -246,30 +288,66 @@ def compute_points(
     Raises:
         SolveFailed: if a device fails, for example for lack of memory.
     """
-    for batch in batches(points, sweep, results):
+    for batch in begin(sweep, points, largest, results):
+        finish(sweep, batch, largest, results)
+        yield [point.number for point in batch.points]
+
+
+def begin(sweep: Sweep, points: Sequence[Point], largest: int, results: Results) -> Iterator[Batch]:
+    """Begin to solve points of a sweep; yield them in batches as soon as their solve has begun.
+
+    The arguments are those of `compute_points`.
+    """
+    for points_alike in batches(points, sweep, results):
         try:
-            integrate(batch, largest, results, sweep.tune)
-        except jax.errors.JaxRuntimeError as error:
-            raise SolveFailed(f"sweep: the device failed: {reason_of(error)}") from error
+            yield Batch(points_alike, solve(points_alike, largest))
         except Exception as error:
-            for point in batch:
-                results.fail(point.number, error)
-        yield [point.number for point in batch]
+            yield Batch(points_alike, error)
 
 
-def integrate(batch: list[Equations], largest: int, results: Results, tune: str | None) -> None:
-    """Solve the equations of a batch, and record the averages of its runs in `results`.
+def finish(sweep: Sweep, batch: Batch, largest: int, results: Results) -> None:
+    """Wait for the solutions of a batch, and record the averages of its runs in `results`.
 
-    Points whose delays become shorter than the long steps are solved again with short ones.
+    Args:
+        sweep: the sweep.
+        batch: some of its points.
+        largest: number of points up to which batches are padded.
+        results: where their metrics, or the reason of a failure, are recorded.
+
+    Raises:
+        SolveFailed: if a device fails, for example for lack of memory.
+    """
+    try:
+        if isinstance(batch.solution, Exception):
+            raise batch.solution
+        record_or_repeat(batch.points, batch.solution, largest, results, sweep.tune)
+    except jax.errors.JaxRuntimeError as error:
+        raise SolveFailed(f"sweep: the device failed: {reason_of(error)}") from error
+    except Exception as error:
+        for point in batch.points:
+            results.fail(point.number, error)
+
+
+def record_or_repeat(
+    batch: list[Equations],
+    solution: dde.Solution,
+    largest: int,
+    results: Results,
+    tune: str | None,
+) -> None:
+    """Record the averages of the solved points of a batch in `results`.
+
+    Points whose delays became shorter than the long steps are solved again with short ones.
 
     Args:
         batch: points with the same structure.
+        solution: their solutions; the first axis of every array is over the points.
         largest: number of points of a full chunk.
         results: where averages and failures are recorded.
         tune: class in the numerator of the goodput ratio; None: the only Vegas class, else the
             first class.
     """
-    solution = jax.tree.map(np.asarray, solve(batch, largest))
+    solution = jax.tree.map(np.asarray, solution)
     too_long = solution.result[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
     if batch[0].grid.longer_steps is not None and too_long.any():
         again = [point.fine() for point, wrong in zip(batch, too_long, strict=True) if wrong]
@@ -286,13 +364,33 @@ def compute_chunks(
 ) -> Generator[tuple[Chunk, Results | Exception], None, None]:
     """Simulate chunks one after another; yield each chunk with the metrics of its points.
 
-    A chunk that an error of the machine stops is yielded with the error.
+    The equations of a chunk are built while JAX solves those of the chunk before. A chunk that an
+    error of the machine stops is yielded with the error.
     """
+    before: tuple[Chunk, Begun | Exception] | None = None
     for chunk in chunks:
-        try:
-            results: Results | Exception = compute(sweep, chunk)
-        except Exception as error:
-            if not is_system_error(error):
-                raise
-            results = error
-        yield chunk, results
+        begun = without_machine_errors(partial(begin_chunk, sweep, chunk))
+        if before is not None:
+            yield finished(sweep, *before)
+        before = chunk, begun
+    if before is not None:
+        yield finished(sweep, *before)
+
+
+def finished(
+    sweep: Sweep, chunk: Chunk, begun: Begun | Exception
+) -> tuple[Chunk, Results | Exception]:
+    """A chunk with the metrics of its points, or with the error of the machine that stopped it."""
+    if isinstance(begun, Exception):
+        return chunk, begun
+    return chunk, without_machine_errors(partial(finish_chunk, sweep, begun))
+
+
+def without_machine_errors(function: Callable[[], Answer]) -> Answer | Exception:
+    """The result of a function, or the error of the machine that stopped it, as a result."""
+    try:
+        return function()
+    except Exception as error:
+        if not is_system_error(error):
+            raise
+        return error
