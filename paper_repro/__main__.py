@@ -15,12 +15,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from paper_repro import assumptions
+from paper_repro import assumptions, histories, rules
 from paper_repro.claims import Verdict, load_paper
 from paper_repro.experiment import Evidence, Experiment
 from paper_repro.jackknife import with_errors
 from paper_repro.report import Chapter, document, runs_of, write_report
-from paper_repro.rules import faults, recorded
 from paper_repro.running import run_jobs
 from paper_repro.verdicts import judge
 from vegasfluid.cli.exit_status import exit_status
@@ -88,9 +87,9 @@ def reproduce(
         report: called with the progress.
     """
     chapter = Chapter(paper, load_paper(FOLDER / paper), runs=list(map(runs_of, experiments)))
-    chapter.rule_faults.extend(faults(chapter.paper, recorded().get(paper, {})))
-    readings = assumptions.recorded().get(paper, {})
-    chapter.rule_faults.extend(assumptions.faults(chapter.paper, readings))
+    for kind in (rules, assumptions):
+        records = histories.recorded(kind.RECORDS).get(paper, {})
+        chapter.rule_faults.extend(kind.faults(chapter.paper, records))
     results = run_jobs(experiments, workers=workers, report=report)
     evidence = Evidence()
     for experiment in experiments:

@@ -192,7 +192,7 @@ def number_text(value: Measured) -> str:
 
 
 class Rule(Strict):
-    """What is measured for a claim, and what must come out."""
+    """What is measured for a claim, what must come out, and what else its verdict depends on."""
 
     measure: Text
     """Name of the measure that tests it: an experiment, a dot, and a name in the experiment."""
@@ -200,6 +200,17 @@ class Rule(Strict):
     """Conditions on the measure under which the statement holds."""
     in_shape: Expectation | None = None
     """Weaker conditions on trend or order of magnitude, for *reproduced in shape*."""
+    role: Role = "statement"
+    """Whether it counts as a statement of the paper, or what it is else."""
+    own_numbers: Text | None = None
+    """Numbers of the paper that are against the statement; only with them it is contradicted."""
+    alternatives: list[Text] = Field(default_factory=list)
+    """Other definitions of the measure or estimators: the names of their sources after the comma.
+
+    Those of the paper's assumptions count for each claim without being listed.
+    """
+    indirect: Text | None = None
+    """Why the measure shows no more than the shape of the statement, even where the rule holds."""
 
     @property
     def experiment(self) -> str:
@@ -231,17 +242,6 @@ class Claim(Rule):
     """The statement, close to the paper's words."""
     tolerance: Text
     """Reason for the tolerance or the bound."""
-    role: Role = "statement"
-    """Whether it counts as a statement of the paper, or what it is else."""
-    own_numbers: Text | None = None
-    """Numbers of the paper that are against the statement; only with them it is contradicted."""
-    alternatives: list[Text] = Field(default_factory=list)
-    """Other definitions of the measure or estimators: the names of their sources after the comma.
-
-    Those of the paper's assumptions count for each claim without being listed.
-    """
-    indirect: Text | None = None
-    """Why the measure shows no more than the shape of the statement, even where the rule holds."""
     reason: Text | None = None
     """Reason why the claim is not reproduced; None for a reproduced claim."""
     since: Text | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import paper_repro
-from paper_repro import assumptions
+from paper_repro import assumptions, histories
 from paper_repro.__main__ import papers
 from paper_repro.claims import Assumption, Claim, Paper, Verdict, load_paper
 from paper_repro.experiment import ARITHMETIC, NS2, PACKETS, Evidence
@@ -45,8 +45,8 @@ def evidence_of(**found: float) -> Evidence:
 
 @pytest.mark.parametrize("paper", papers())
 def test_every_reading_is_recorded(paper):
-    found = assumptions.faults(load_paper(PAPERS / paper), assumptions.recorded()[paper])
-    assert list(found) == []
+    records = histories.recorded(assumptions.RECORDS)[paper]
+    assert list(assumptions.faults(load_paper(PAPERS / paper), records)) == []
 
 
 @pytest.mark.parametrize(
@@ -57,26 +57,32 @@ def test_any_change_of_a_reading_is_found(changed):
     before = an_assumption()
     records = {"x-is-y": [assumptions.digest(before)]}
     (fault,) = assumptions.faults(a_paper([a_claim()], an_assumption(**changed)), records)
-    assert fault == "x-is-y: the reading was changed, but `changed` lacks the former one"
+    assert fault == (
+        "x-is-y: its reading was changed, but `changed` does not state the recorded one"
+    )
     former = {**FORMER, **READING}
     stated = a_paper([a_claim()], an_assumption(**changed, changed=[former]))
     (fault,) = assumptions.faults(stated, records)
     assert fault.startswith("x-is-y: its reading is not recorded")
 
 
-def test_a_second_change_is_found_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(assumptions, "RECORDS", tmp_path / "assumptions.json")
+def test_a_second_change_is_found_too(tmp_path):
+    file = tmp_path / "assumptions.json"
+
+    def record(paper):
+        return histories.record(file, {"p": assumptions.histories_of(paper)})
+
     first = a_paper([a_claim()], an_assumption(changed=[FORMER]))
-    assert assumptions.record({"p": first}) == ["p: x-is-y"]
-    records = assumptions.recorded()["p"]
+    assert record(first) == ["p: x-is-y"]
+    records = histories.recorded(file)["p"]
     assert len(records["x-is-y"]) == 2
     assert list(assumptions.faults(first, records)) == []
     for hidden in (an_assumption(taken="W.", changed=[FORMER]), an_assumption()):
         paper = a_paper([a_claim()], hidden)
         (fault,) = assumptions.faults(paper, records)
-        assert fault.startswith("x-is-y: the reading was changed")
-        assert assumptions.record({"p": paper}) == []
-    assert assumptions.recorded()["p"] == records
+        assert fault.startswith("x-is-y: its reading was changed")
+        assert record(paper) == []
+    assert histories.recorded(file)["p"] == records
     (gone,) = assumptions.faults(a_paper([a_claim()]), records)
     assert gone == "x-is-y: the assumption is gone"
 

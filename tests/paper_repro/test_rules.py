@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import paper_repro
-from paper_repro import rules
+from paper_repro import histories, rules
 from paper_repro.__main__ import papers
 from paper_repro.claims import Expectation, FormerRule, Rule, Verdict, load_paper
 from paper_repro.experiment import ARITHMETIC, FLUID, NS2, PACKETS, Evidence
@@ -29,7 +29,8 @@ FORMER = {
 
 @pytest.mark.parametrize("paper", papers())
 def test_every_rule_is_the_recorded_one_or_its_change_is_stated(paper):
-    assert list(rules.faults(load_paper(PAPERS / paper), rules.recorded()[paper])) == []
+    records = histories.recorded(rules.RECORDS)[paper]
+    assert list(rules.faults(load_paper(PAPERS / paper), records)) == []
 
 
 @pytest.mark.parametrize(
@@ -39,46 +40,67 @@ def test_every_rule_is_the_recorded_one_or_its_change_is_stated(paper):
         {"expect": {"equals": 10, "within_share": 0.11}},
         {"expect": {"equals": 10, "within": 1}},
         {"in_shape": {"above": 5}},
+        {"role": "definition"},
+        {"own_numbers": "Table 2."},
+        {"alternatives": ["another mean"]},
+        {"indirect": "no more than a trend"},
     ],
 )
-def test_any_change_of_measure_or_bound_is_found(changed):
-    records = {"a": rules.digest(a_claim())}
+def test_any_change_of_what_a_verdict_depends_on_is_found(changed):
+    records = {"a": [rules.digest(a_claim())]}
     assert (
         list(rules.faults(a_paper(a_claim(says="reworded", tolerance="reworded")), records)) == []
     )
     (fault,) = rules.faults(a_paper(a_claim(**changed)), records)
     assert fault.startswith("a: its rule was changed")
     former = {**FORMER, **RULE}
-    stated = a_claim(**changed, changed=[former])
-    assert list(rules.faults(a_paper(stated), records)) == []
+    stated = a_paper(a_claim(**changed, changed=[former]))
+    (fault,) = rules.faults(stated, records)
+    assert fault.startswith("a: its rule is not recorded")
+    assert list(rules.faults(stated, rules.histories_of(stated))) == []
+
+
+def test_a_second_change_of_a_rule_is_found_too():
+    first = a_paper(a_claim(changed=[FORMER]))
+    records = rules.histories_of(first)
+    assert list(rules.faults(first, records)) == []
+    for hidden in (a_claim(expect={"above": 0}, changed=[FORMER]), a_claim()):
+        (fault,) = rules.faults(a_paper(hidden), records)
+        assert fault.startswith("a: its rule was changed")
 
 
 def test_a_measure_whose_number_of_values_changed_needs_another_name():
     former = {**FORMER, "measure": RULE["measure"], "expect": {"equals": [0, 70], "within": 10}}
-    records = {"a": rules.digest(FormerRule.model_validate(former))}
-    (fault,) = rules.faults(a_paper(a_claim(changed=[former])), records)
+    changed = a_paper(a_claim(changed=[former]))
+    (fault,) = rules.faults(changed, rules.histories_of(changed))
     assert fault == "a: a former rule gives its measure another number of values"
-    renamed = a_claim(measure="figure1.other", changed=[former])
-    assert list(rules.faults(a_paper(renamed), records)) == []
+    renamed = a_paper(a_claim(measure="figure1.other", changed=[former]))
+    assert list(rules.faults(renamed, rules.histories_of(renamed))) == []
 
 
 def test_new_and_withdrawn_claims_are_found():
     (new,) = rules.faults(a_paper(a_claim()), {})
     assert new.startswith("a: its rule is not recorded")
-    records = {"a": rules.digest(a_claim()), "b": "0" * 16}
+    records = {"a": [rules.digest(a_claim())], "b": ["0" * 16]}
     (gone,) = rules.faults(a_paper(a_claim()), records)
     assert gone.startswith("b: the claim is gone")
     entry = {"id": "b", "day": "2026-11-23", "why": "part of a"}
     assert list(rules.faults(a_paper(a_claim(), withdrawn=[entry]), records)) == []
 
 
-def test_what_is_recorded_stays(tmp_path, monkeypatch):
-    monkeypatch.setattr(rules, "RECORDS", tmp_path / "rules.json")
-    assert rules.record({"p": a_paper(a_claim())}) == ["p: a"]
-    before = rules.recorded()
+def test_what_is_recorded_stays(tmp_path):
+    file = tmp_path / "rules.json"
+
+    def record(*claims):
+        return histories.record(file, {"p": rules.histories_of(a_paper(*claims))})
+
+    assert record(a_claim()) == ["p: a"]
     other = a_claim(expect={"above": 0})
-    assert rules.record({"p": a_paper(other, a_claim(id="b"))}) == ["p: b"]
-    assert rules.recorded()["p"]["a"] == before["p"]["a"] == rules.digest(a_claim())
+    assert record(other, a_claim(id="b")) == ["p: b"]
+    assert histories.recorded(file)["p"]["a"] == [rules.digest(a_claim())]
+    stated = a_claim(expect={"above": 0}, changed=[{**FORMER, **RULE}])
+    assert record(stated, a_claim(id="b")) == ["p: a"]
+    assert histories.recorded(file)["p"]["a"] == [rules.digest(a_claim()), rules.digest(other)]
 
 
 def test_a_digest_is_that_of_its_json():
