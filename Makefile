@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long test-all lint notebooks docs format lock matrix audit benchmarks papers clean
+.PHONY: demo test test-long test-xla test-all lint notebooks docs format lock matrix audit benchmarks papers clean
 
 demo: $(READY)
 	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
@@ -27,7 +27,11 @@ test: $(READY)
 test-long: $(READY)
 	$(PYTEST) --dist worksteal -m "slow or study" $(if $(PART),--part $(PART))
 
-test-all: test test-long
+# All tests of the delay solver once more, with XLA's programs instead of lane kernels.
+test-xla: $(READY)
+	$(PYTEST) --dist worksteal --delay-solver xla tests/dde/adaptive $(if $(PART),--part $(PART))
+
+test-all: test test-long test-xla
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -35,8 +35,12 @@ if OLDER not in FLAGS and Version(version("jaxlib")) < Version("0.11"):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--part 2/8` runs the second of eight parts of the tests that are chosen."""
+    """`--part 2/8` runs the second of eight parts of the tests that are chosen.
+
+    `--delay-solver xla` lets XLA solve the delay equations of tests/dde/adaptive.
+    """
     parser.addoption("--part", type=parsed_part, default=(1, 1), metavar="NUMBER/COUNT")
+    parser.addoption("--delay-solver", choices=("lanes", "xla"), default="lanes")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
