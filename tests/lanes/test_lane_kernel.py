@@ -366,8 +366,15 @@ def test_tangents_have_a_lane_each_if_arrays_get_too_large_for_a_kernel():
     close(jax.jit(slopes)(x), jax.jacfwd(chosen)(x))
 
 
-@pytest.mark.parametrize(("size", "beside"), [(2, True), (8, False)])
-def test_lanes_run_side_by_side_unless_their_arrays_fill_vectors(size, beside):
-    closed = jax.make_jaxpr(lambda x: jnp.sin(x) * x + 1.0)(jnp.ones(size))
+@pytest.mark.parametrize(
+    ("size", "operations", "beside"), [(2, 5000, True), (8, 50, True), (8, 1100, False)]
+)
+def test_lanes_run_side_by_side_unless_many_wide_arrays_fill_vectors(size, operations, beside):
+    def function(x):
+        for number in range(operations):
+            x = x * (x + number)
+        return x
+
+    closed = jax.make_jaxpr(function)(jnp.ones(size))
     program = primitive.compiled(closed.jaxpr, (True,), True)
     assert program.width == (cpu.native_width() if beside else 1)

@@ -36,10 +36,12 @@ LARGEST_ON_GPU = 256
 """Largest number of elements of an array in registers on a GPU (chosen)."""
 MOST_ELEMENTS = 100_000
 """Elements of results, in all operations, above which a program would get too long (chosen)."""
-WIDE = 4.0
-"""Mean number of elements of results from which they fill vectors (chosen: fluid models with two
-or three groups of flows, 2.0 to 2.8 elements, take 0.4 to 0.7 of the time with lanes side by side,
-others with six to twelve groups, 5.4 to 11, take 1.0 to 1.4)."""
+WIDE, MANY = 4.0, 8000
+"""Mean number of elements of results from which they fill vectors, and number of all elements from
+which lanes side by side need too many registers (chosen: fluid models with two or three groups of
+flows, 2.0 to 2.8 elements of 5000, take 0.4 to 0.7 of the time with lanes side by side; with six
+to twelve groups, 5.4 to 11 of 12 000 to 38 000, 1.0 to 1.4; small equations of 6 to 12 states
+0.6 to 0.75)."""
 LARGEST_IN_LONG_PROGRAM = 32
 """Largest number of elements of an array that such a program keeps in registers (chosen)."""
 
@@ -112,12 +114,13 @@ def is_long(jaxpr: Any) -> bool:
 
 
 def has_wide_arrays(jaxpr: Any) -> bool:
-    """Whether the arrays of a traced function fill the processor's vectors, one lane at a time.
+    """Whether the arrays of a large traced function fill vectors, one lane at a time.
 
-    Then lanes side by side are no faster, and compiling them takes far longer.
+    Then lanes side by side, whose numbers are too many for the registers, are no faster, and
+    compiling them takes far longer.
     """
     sizes = sizes_of_results(simplified(jaxpr)[0])
-    return bool(sizes) and sum(sizes) >= WIDE * len(sizes)
+    return sum(sizes) >= max(MANY, WIDE * len(sizes))
 
 
 def sizes_of_results(jaxpr: Any) -> list[int]:
