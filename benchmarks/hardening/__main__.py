@@ -7,7 +7,10 @@ on it. Each random network is simulated by all engines; the networks come from 1
 (classes, congestion controls, queue, marking), each with random numbers, because networks that
 differ in numbers share compiled code. `--full` has 10 000 mutated files and 2000 networks instead
 of 1000 and 20, which takes hours: with `--progress` it can be interrupted, and goes on where it
-was. `--cases networks=2000 files=0` chooses the numbers of cases. Files with a fault are kept in a
+was. Other parts send signals to all commands at random moments (`signals`), kill sweeps (`kills`),
+begin two copies of one (`pairs`), fill its disk (`full_disks`, which needs the right to mount one),
+and damage its store (`damages`): its bytes must be those of an undisturbed one in the end.
+`--cases networks=2000 files=0` chooses the numbers of cases. Files with a fault are kept in a
 temporary folder, which standard error names.
 """
 
@@ -25,12 +28,14 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any, NamedTuple, TextIO, cast
 
 from benchmarks.hardening.answers import Answer
 from benchmarks.hardening.cases import Case, Place, Progress
 from benchmarks.hardening.mutations import mutated, places
 from benchmarks.hardening.networks import random_model
+from benchmarks.hardening.processes import PROCESS_PARTS
 from benchmarks.harness import Figures, run
 from vegasfluid import modelfile
 from vegasfluid.memory import allowed_memory
@@ -172,7 +177,19 @@ def network_case(index: int, worker: Worker, place: Place) -> Case:
     return case
 
 
-PARTS = {"files": Part(file_case, 1000, 10_000), "networks": Part(network_case, 20, 2000)}
+def process_case(run_case: Callable[[int], Case], index: int, worker: Worker, place: Place) -> Case:
+    """The case of a number of a part that starts processes itself."""
+    return run_case(index)
+
+
+PARTS = {
+    "files": Part(file_case, 1000, 10_000),
+    "networks": Part(network_case, 20, 2000),
+    **{
+        name: Part(partial(process_case, run_case), short, full)
+        for name, (run_case, short, full) in PROCESS_PARTS.items()
+    },
+}
 """The parts of the benchmark by name."""
 
 
@@ -185,7 +202,9 @@ def measure(full: bool, progress: Path | None, cases: Mapping[str, int]) -> Figu
         cases: numbers of cases of parts, in place of the usual ones.
     """
     worker, totals = Worker(), {}
-    numbers = {name: part.full if full else part.short for name, part in PARTS.items()} | cases
+    numbers = {name: part.full if full else part.short for name, part in PARTS.items()} | dict(
+        cases
+    )
     try:
         with tempfile.TemporaryDirectory() as folder:
             place = Place(
@@ -218,6 +237,9 @@ def figures_of(totals: dict[str, Case], numbers: Mapping[str, int]) -> Figures:
     figures.add("faults", sum(every.faults.values()), at_most=0)
     for kind, count in sorted(every.faults.items()):
         figures.add(f"faults.{kind.replace(' ', '_')}", count)
+    if every.ends:
+        figures.add("signals.median_end_s", median(every.ends), at_most=0.5)
+        figures.add("signals.longest_end_s", max(every.ends))
     figures.add("slowest_cpu_s", every.slowest, at_most=LONGEST)
     figures.add("memory_of_limit", every.peak / allowed_memory(), at_most=2)
     return figures

@@ -66,7 +66,7 @@ def random_model(number: int) -> Model:
     """
     first, numbers = drawn(number % STRUCTURES), Numbers(number)
     [(name, link)] = first.network.links.items()
-    rtts = [float(flows.base_rtt) for flows in first.network.flows.values()]
+    rtts = [concrete(flows.base_rtt) for flows in first.network.flows.values()]
     slower = within(numbers.factor(APART), rtts, ms(MILLISECONDS[0]), ms(MILLISECONDS[1]))
     change = numbers.factor(NEAR) / slower
     faster = within(change, [float(link.capacity)], mbps(MEGABITS[0]), mbps(MEGABITS[1]))
@@ -78,6 +78,11 @@ def random_model(number: int) -> Model:
     until = min(first.until * slower, LONGEST, MOST_PACKETS / float(capacity))
     until = max(until, SHORTEST)
     return Model(network, duration=until, warmup=until / 4, title="random")
+
+
+def concrete(value: Any) -> float:
+    """A quantity of a drawn network, in its unit: none is missing, a tuple or traced."""
+    return float(value)
 
 
 def within(factor: float, values: list[float], low: float, high: float) -> float:
@@ -94,10 +99,10 @@ def other_flows(flows: Flows, slower: float, numbers: Numbers) -> Flows:
         numbers: source of random numbers.
     """
     changes: dict[str, Any] = {"count": numbers.count(flows.count)}
-    changes["base_rtt"] = float(flows.base_rtt) * slower
+    changes["base_rtt"] = concrete(flows.base_rtt) * slower
     changes["start"] = UniformStart(numbers.factor(NEAR))
     if isinstance(flows.law, Vegas):
-        alpha = max(1, round(float(flows.law.alpha) * numbers.factor(NEAR)))
+        alpha = max(1, round(concrete(flows.law.alpha) * numbers.factor(NEAR)))
         beta = alpha + int(numbers.random.integers(0, 4))
         changes["law"] = replace(flows.law, alpha=alpha, beta=beta)
     return replace(flows, **changes)
@@ -115,8 +120,8 @@ def other_thresholds(aqm: QueueDiscipline, size: float, numbers: Numbers) -> Que
         return aqm
     return replace(
         aqm,
-        min_thresh=float(aqm.min_thresh) * size,
-        max_thresh=float(aqm.max_thresh) * size * max(numbers.factor(NEAR), 1.0),
-        max_drop=min(float(aqm.max_drop) * numbers.factor(NEAR), 1.0),
-        weight=float(aqm.weight) * numbers.factor(NEAR),
+        min_thresh=concrete(aqm.min_thresh) * size,
+        max_thresh=concrete(aqm.max_thresh) * size * max(numbers.factor(NEAR), 1.0),
+        max_drop=min(concrete(aqm.max_drop) * numbers.factor(NEAR), 1.0),
+        weight=concrete(aqm.weight) * numbers.factor(NEAR),
     )
