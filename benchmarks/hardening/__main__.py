@@ -9,7 +9,10 @@ differ in numbers share compiled code. `--full` has 10 000 mutated files and 200
 of 1000 and 20, which takes hours: with `--progress` it can be interrupted, and goes on where it
 was. Other parts send signals to all commands at random moments (`signals`), kill sweeps (`kills`),
 begin two copies of one (`pairs`), fill its disk (`full_disks`, which needs the right to mount one),
-and damage its store (`damages`): its bytes must be those of an undisturbed one in the end.
+and damage its store (`damages`): its bytes must be those of an undisturbed one in the end. Files of
+compiled code are damaged, too (`cache_damages`); commands are repeated with other numbers of
+workers, threads and processors, hash seeds and an empty cache (`repeats`); and another user tries
+to use what a sweep listens on (`doors`, which needs root).
 `--cases networks=2000 files=0` chooses the numbers of cases. Files with a fault are kept in a
 temporary folder, which standard error names.
 """

@@ -25,6 +25,7 @@ from benchmarks.integrity.networks import (
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid import build
 from vegasfluid.fluid.flow_groups import START_PARTS
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Network, UniformStart
@@ -39,6 +40,13 @@ SEED = 381
 APART, NEAR = 10.0, 1.25
 """Largest factors by which a network's numbers differ from those of its structure: capacity and
 RTTs; and their product, buffers, thresholds and numbers of flows (chosen)."""
+
+
+MOST_CELL_STEPS = 1e7
+"""Most steps of the density model times its cells in a run of more than `FEWEST_SECONDS` (chosen:
+it takes up to 4 s, and several times as long with halved steps)."""
+FEWEST_SECONDS = 3.0
+"""Shortest run, s; all flows have started before."""
 
 
 class Numbers:
@@ -76,8 +84,16 @@ def random_model(number: int) -> Model:
     flows = {key: other_flows(flows, slower, numbers) for key, flows in first.network.flows.items()}
     network = Network({name: replace(link, capacity=capacity, buffer=buffer, aqm=aqm)}, flows)
     until = min(first.until * slower, LONGEST, MOST_PACKETS / float(capacity))
-    until = max(until, SHORTEST)
+    until = min(max(until, SHORTEST), longest_run(network))
     return Model(network, duration=until, warmup=until / 4, title="random")
+
+
+def longest_run(network: Network) -> float:
+    """Longest run of a network, s, with at most `MOST_CELL_STEPS` if they suffice."""
+    model = build(network, resolution="distribution")
+    meshes = zip(model.meshes or (), model.structure.groups_per_class, strict=True)
+    cells = sum(mesh.cells * groups for mesh, groups in meshes if mesh is not None)
+    return max(MOST_CELL_STEPS / cells * model.time_grid(SHORTEST).step, FEWEST_SECONDS)
 
 
 def concrete(value: Any) -> float:

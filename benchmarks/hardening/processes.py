@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.hardening.cases import Case
+from benchmarks.hardening.doors import door_fault
+from benchmarks.hardening.repeats import damaged_cache_fault, repeat_fault
 from benchmarks.hardening.signals import died_at_random_moment
 from benchmarks.hardening.sweeps import (
     damaged_fault,
@@ -66,5 +68,8 @@ PROCESS_PARTS: dict[str, tuple[Callable[[int], Case], int, int]] = {
     "pairs": (fault_case("pairs", pair_fault), 2, 50),
     "full_disks": (fault_case("full_disks", full_disk_fault), 1, 1),
     "damages": (fault_case("damages", damaged_fault), 30, 305),
+    "cache_damages": (fault_case("cache_damages", damaged_cache_fault), 5, 50),
+    "repeats": (fault_case("repeats", repeat_fault), 6, 54),
+    "doors": (fault_case("doors", door_fault), 1, 1),
 }
 """For each kind of case its function, and its numbers of cases in the short and long version."""

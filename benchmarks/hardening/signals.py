@@ -161,12 +161,16 @@ def death_of(
     else:
         process.send_signal(number)
     began = time.monotonic()
+    standard_input, process.stdin = process.stdin, None  # stays open: its end answers `init`
     try:
         _, errors = process.communicate(timeout=LONGEST_END)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
         return Death(name, pause, number, LONGEST_END, "hang", "")
+    finally:
+        if standard_input is not None:
+            standard_input.close()
     seconds = time.monotonic() - began
     found = "; ".join(faults(process, number, errors, folder, below))
     return Death(name, pause, number, seconds, found, errors)
@@ -188,17 +192,20 @@ def faults(
         folder: its working folder.
         below: its children at the time of the signal.
     """
+    if "vegasfluid" not in errors and errors.endswith("KeyboardInterrupt\n"):
+        return  # while Python itself started, before it ran a line of this package
     # The second: before Python has handlers, or after it has given them up; the same for a shell.
     if process.returncode not in (128 + number, -number):
         yield f"exit status {process.returncode}"
-    if "Traceback" in errors:
+    # Ctrl-C while Python imports the package ends as in any Python program: it is not caught.
+    if "Traceback" in errors and process.returncode != -signal.SIGINT:
         yield "traceback"
     if orphans(process.pid, below):
         yield "orphan"
-    inputs = {"long.toml", "certificate.json", "saved.nc", "cache", "s.zarr"}
-    left = {path.name for path in folder.iterdir()} - inputs
+    # Files are written beside their place, under names with a dot, and moved into it when complete.
+    left = [path for path in folder.rglob(".*") if folder / "cache" not in path.parents]
     if left:
-        yield f"partial file {sorted(left)[0]}"
+        yield f"partial file {left[0].name}"
 
 
 def orphans(session: int, below: list[psutil.Process]) -> list[psutil.Process]:

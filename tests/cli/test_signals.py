@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import psutil
 import pytest
 
 from benchmarks.hardening.signals import COMMANDS, begun, died_at_random_moment
-from tests.signals import end_of
+from tests.paths import ROOT
+from tests.signals import end_of, start
 
 FEW = ("packets", "fluid", "density", "recommend", "sweep", "doctor")
 """Commands that run for long; `benchmarks.hardening` takes all."""
@@ -45,6 +47,16 @@ def test_within_the_first_moments(tmp_path):
         process = begun("packets", tmp_path)
         time.sleep(pause)
         check_end(process, tmp_path, signal.SIGINT, "packets")
+
+
+def test_before_it_responds_to_signals_ctrl_c_ends_it_without_a_traceback():
+    code = (
+        "import os, signal; from vegasfluid.cli import let_interrupts_end; let_interrupts_end(); "
+        "os.kill(os.getpid(), signal.SIGINT)"
+    )
+    process = start([sys.executable, "-c", code], cwd=ROOT)
+    assert end_of(process) == ("", "")
+    assert process.returncode == -signal.SIGINT
 
 
 @pytest.mark.slow
