@@ -26,9 +26,9 @@ HALVINGS = 5
 MOST_STEPS = 400_000
 """Largest number of steps of a run to which a second or later halving leads (chosen, to limit
 computing time); the first halving is always done."""
-MOST_UPDATES = 2e8
+MOST_UPDATES = 1e8
 """The same limit for the number of steps times that of components of the state, which counts in the
-density model: a run within it takes about 20 s (chosen)."""
+density model: a run within it takes about 10 s (chosen)."""
 SAFETY = 3.0
 """Estimated error over the change by the last halving; above 1 because convergence is irregular.
 (With 2, one of 26 random networks changed by more when its steps were halved again.)"""
@@ -91,7 +91,7 @@ def most_steps(components: int) -> float:
         components: number of components of the state.
 
     >>> most_steps(100), most_steps(5000)
-    (400000, 40000.0)
+    (400000, 20000.0)
     """
     return min(MOST_STEPS, MOST_UPDATES / components)
 
