@@ -104,13 +104,30 @@ def _print_table(figures: Figures) -> None:
         print(f"{name:<{width}}  {value:>12.5g}  {target:<16}  {verdict}".rstrip())
 
 
-def run(measure: Callable[..., Figures], description: str, resumable: bool = False) -> None:
+def number_of_cases(text: str) -> tuple[str, int]:
+    """A part of a benchmark and a number of its cases, from a text such as `files=100`.
+
+    Raises:
+        ValueError: for another text, which argparse reports.
+    """
+    part, number = text.split("=")
+    return part, int(number)
+
+
+def run(
+    measure: Callable[..., Figures],
+    description: str,
+    resumable: bool = False,
+    parts: tuple[str, ...] = (),
+) -> None:
     """Run a benchmark from the command line and print a table, or with --json one document.
 
     Args:
         measure: function that measures; its argument is whether to run the long version.
         description: what is measured, for --help.
         resumable: whether `measure` has a second argument: a file that keeps what is done, or None.
+        parts: names of parts whose numbers of cases `--cases` changes; `measure` then has another
+            argument, a dictionary of the numbers that were given.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -118,9 +135,13 @@ def run(measure: Callable[..., Figures], description: str, resumable: bool = Fal
     if resumable:
         words = "file that keeps what is done; a run with this file goes on where the last one was"
         parser.add_argument("--progress", type=Path, help=words)
+    if parts:
+        words = f"numbers of cases of {', '.join(parts)}, in place of the usual ones"
+        parser.add_argument("--cases", type=number_of_cases, nargs="*", default=[], help=words)
     options = parser.parse_args()
+    more = ([options.progress] if resumable else []) + ([dict(options.cases)] if parts else [])
     begin = time.perf_counter()
-    figures = measure(options.full, *([options.progress] if resumable else []))
+    figures = measure(options.full, *more)
     seconds = time.perf_counter() - begin
     if options.json:
         document = {

@@ -1,11 +1,20 @@
 """Mutated model files and random networks through all commands: no traceback, hang or wrong value.
 
-    python -m benchmarks.hardening [--json] [--full] [--progress FILE]
+    python -m benchmarks.hardening [--json] [--full] [--progress FILE] [--cases PART=NUMBER ...]
 
 Each mutated model file is checked. If it is valid and its runs are short, one other command is run
-on it. Each random network is simulated by all engines. `--full` has 10 000 mutated files and 2000
-networks instead of 1000 and 20, which takes hours: with `--progress` it can be interrupted, and
-goes on where it was. Files with a fault are kept in a temporary folder, which standard error names.
+on it. Each random network is simulated by all engines; the networks come from 100 random structures
+(classes, congestion controls, queue, marking), each with random numbers, because networks that
+differ in numbers share compiled code. `--full` has 10 000 mutated files and 2000 networks instead
+of 1000 and 20, which takes hours: with `--progress` it can be interrupted, and goes on where it
+was. Other parts send signals to all commands at random moments (`signals`), kill sweeps (`kills`),
+begin two copies of one (`pairs`), fill its disk (`full_disks`, which needs the right to mount one),
+and damage its store (`damages`): its bytes must be those of an undisturbed one in the end. Files of
+compiled code are damaged, too (`cache_damages`); commands are repeated with other numbers of
+workers, threads and processors, hash seeds and an empty cache (`repeats`); and another user tries
+to use what a sweep listens on (`doors`, which needs root).
+`--cases networks=2000 files=0` chooses the numbers of cases. Files with a fault are kept in a
+temporary folder, which standard error names.
 """
 
 from __future__ import annotations
@@ -18,16 +27,19 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any, NamedTuple, TextIO, cast
 
 from benchmarks.hardening.answers import Answer
 from benchmarks.hardening.cases import Case, Place, Progress
 from benchmarks.hardening.mutations import mutated, places
+from benchmarks.hardening.networks import random_model
+from benchmarks.hardening.processes import PROCESS_PARTS
 from benchmarks.harness import Figures, run
-from benchmarks.integrity.networks import drawn
 from vegasfluid import modelfile
 from vegasfluid.memory import allowed_memory
 from vegasfluid.model import Model
@@ -53,14 +65,24 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 """Commands with their options; one of them runs on each valid mutated file."""
 
 
-class Sizes(NamedTuple):
-    """Numbers of cases."""
-
-    files: int
-    networks: int
+RunCase = Callable[[int, "Worker", Place], Case]
+"""Runs the case of a number, with the process for its commands, and its model file."""
 
 
-SHORT, FULL = Sizes(1000, 20), Sizes(10_000, 2000)
+class Part(NamedTuple):
+    """A part of the benchmark.
+
+    Args:
+        run_case: function that runs one of its cases.
+        short: number of cases in the short version.
+        full: number of cases with `--full`.
+    """
+
+    run_case: RunCase
+    short: int
+    full: int
+
+
 SEED = 38
 """Seed of all mutated files."""
 
@@ -150,56 +172,82 @@ def file_case(index: int, worker: Worker, place: Place) -> Case:
 
 def network_case(index: int, worker: Worker, place: Place) -> Case:
     """Simulate a random network with all engines."""
-    drawn_case, case = drawn(index), Case()
-    model = Model(
-        drawn_case.network, duration=drawn_case.until, warmup=drawn_case.warmup, title="random"
-    )
-    place.file.write_text(modelfile.dumps(model), encoding="utf-8")
+    case = Case()
+    place.file.write_text(modelfile.dumps(random_model(index)), encoding="utf-8")
     for engine in ENGINES:
         answer = worker.answer("simulate", str(place.file), "--json", "--engine", engine)
         case = place.judged(case, answer)
     return case
 
 
-def measure(full: bool, progress: Path | None) -> Figures:
+def process_case(run_case: Callable[[int], Case], index: int, worker: Worker, place: Place) -> Case:
+    """The case of a number of a part that starts processes itself."""
+    return run_case(index)
+
+
+PARTS = {
+    "files": Part(file_case, 1000, 10_000),
+    "networks": Part(network_case, 20, 2000),
+    **{
+        name: Part(partial(process_case, run_case), short, full)
+        for name, (run_case, short, full) in PROCESS_PARTS.items()
+    },
+}
+"""The parts of the benchmark by name."""
+
+
+def measure(full: bool, progress: Path | None, cases: Mapping[str, int]) -> Figures:
     """Figures of a run: cases, faults by kind, the slowest command, the largest memory.
 
     Args:
         full: whether to run the long version.
         progress: file with the cases that are done, to which others are added; None: no file.
+        cases: numbers of cases of parts, in place of the usual ones.
     """
-    worker, sizes = Worker(), FULL if full else SHORT
-    totals = {"files": Case(), "networks": Case()}
-    kinds = (("files", sizes.files, file_case), ("networks", sizes.networks, network_case))
+    worker, totals = Worker(), {}
+    numbers = {name: part.full if full else part.short for name, part in PARTS.items()} | dict(
+        cases
+    )
     try:
         with tempfile.TemporaryDirectory() as folder:
             place = Place(
                 Path(folder) / "network.toml", Path(tempfile.mkdtemp(prefix="hardening-"))
             )
             done = Progress(progress)
-            for kind, number, run_case in kinds:
-                for index in range(number):
-                    case = done.case(f"{kind} {index}", partial(run_case, index, worker, place))
-                    totals[kind] = totals[kind].and_also(case)
+            for name, part in PARTS.items():
+                totals[name] = Case()
+                for index in range(numbers[name]):
+                    run_case = partial(part.run_case, index, worker, place)
+                    totals[name] = totals[name].and_also(done.case(f"{name} {index}", run_case))
     finally:
         worker.close()
-    return figures_of(totals, sizes)
+    return figures_of(totals, numbers)
 
 
-def figures_of(totals: dict[str, Case], sizes: Sizes) -> Figures:
-    """The figures of all cases together."""
-    figures, both = Figures(), totals["files"].and_also(totals["networks"])
-    figures.add("files", sizes.files)
+def figures_of(totals: dict[str, Case], numbers: Mapping[str, int]) -> Figures:
+    """The figures of all cases together.
+
+    Args:
+        totals: cases by part.
+        numbers: numbers of these cases.
+    """
+    figures, every = Figures(), Case()
+    for name, case in totals.items():
+        figures.add(name, numbers[name])
+        every = every.and_also(case)
     figures.add("files.valid", totals["files"].valid)
-    figures.add("networks", sizes.networks)
-    figures.add("commands", both.commands)
-    figures.add("faults", sum(both.faults.values()), at_most=0)
-    for kind, count in sorted(both.faults.items()):
+    figures.add("commands", every.commands)
+    figures.add("faults", sum(every.faults.values()), at_most=0)
+    for kind, count in sorted(every.faults.items()):
         figures.add(f"faults.{kind.replace(' ', '_')}", count)
-    figures.add("slowest_cpu_s", both.slowest, at_most=LONGEST)
-    figures.add("memory_of_limit", both.peak / allowed_memory(), at_most=2)
+    if every.ends:
+        figures.add("signals.median_end_s", median(every.ends), at_most=0.5)
+        figures.add("signals.longest_end_s", max(every.ends))
+    figures.add("slowest_cpu_s", every.slowest, at_most=LONGEST)
+    figures.add("memory_of_limit", every.peak / allowed_memory(), at_most=2)
     return figures
 
 
 if __name__ == "__main__":
-    run(measure, "Run mutated model files and random networks through all commands.", True)
+    words = "Run mutated model files and random networks through all commands."
+    run(measure, words, resumable=True, parts=tuple(PARTS))

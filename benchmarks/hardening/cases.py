@@ -23,6 +23,7 @@ class Case(NamedTuple):
         faults: number of faults by kind.
         slowest: CPU time of the slowest command, s.
         peak: largest resident memory, bytes.
+        ends: times from a signal to the end of the command, s.
     """
 
     valid: int = 0
@@ -30,6 +31,7 @@ class Case(NamedTuple):
     faults: dict[str, int] = {}  # noqa: RUF012
     slowest: float = 0.0
     peak: float = 0.0
+    ends: tuple[float, ...] = ()
 
     def and_also(self, other: Case) -> Case:
         """Both together."""
@@ -39,6 +41,7 @@ class Case(NamedTuple):
             dict(Counter(self.faults) + Counter(other.faults)),
             max(self.slowest, other.slowest),
             max(self.peak, other.peak),
+            (*self.ends, *other.ends),
         )
 
 

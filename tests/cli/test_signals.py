@@ -7,47 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from benchmarks.hardening.signals import COMMANDS, begun, died_at_random_moment
 from tests.paths import ROOT
 from tests.signals import end_of, start
-from tests.sweep.small import ALPHA, MODEL
-from vegasfluid.modelfile import dumps
 
-COMMAND = [sys.executable, "-c", "from vegasfluid.cli import main; main()"]
-SWEEP = (
-    "--over",
-    f"{ALPHA}=1:400:4000",
-    "--workers",
-    "1",
-    "--engine",
-    "packets",
-    "--out",
-    "s.zarr",
-)
-COMMANDS = {
-    "packets": ("simulate", "long.toml", "--engine", "packets", "--out", "run.nc"),
-    "fluid": ("simulate", "long.toml", "--out", "run.nc"),
-    "density": ("simulate", "long.toml", "--engine", "density", "--plot", "run.png"),
-    "recommend": ("recommend", "long.toml", "--out", "tuned.toml"),
-    "sweep": ("sweep", "long.toml", *SWEEP),
-    "doctor": ("doctor",),
-}
-
-
-def begun(command: str, folder: Path) -> subprocess.Popen[str]:
-    """A command that takes longer than a test, with an empty cache."""
-    (folder / "long.toml").write_text(dumps(replace(MODEL, duration=1e6, warmup=1e5)))
-    return start(
-        [*COMMAND, *COMMANDS[command]],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "VEGASFLUID_CACHE_DIR": str(folder / "cache")},
-        start_new_session=True,
-    )
+FEW = ("packets", "fluid", "density", "recommend", "sweep", "doctor")
+"""Commands that run for long; `benchmarks.hardening` takes all."""
 
 
 def check_end(process: subprocess.Popen[str], folder: Path, number: int, command: str) -> None:
@@ -79,8 +49,18 @@ def test_within_the_first_moments(tmp_path):
         check_end(process, tmp_path, signal.SIGINT, "packets")
 
 
+def test_before_it_responds_to_signals_ctrl_c_ends_it_without_a_traceback():
+    code = (
+        "import os, signal; from vegasfluid.cli import let_interrupts_end; let_interrupts_end(); "
+        "os.kill(os.getpid(), signal.SIGINT)"
+    )
+    process = start([sys.executable, "-c", code], cwd=ROOT)
+    assert end_of(process) == ("", "")
+    assert process.returncode == -signal.SIGINT
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", FEW)
 def test_at_any_moment(tmp_path, command):
     """While it imports, compiles with an empty cache, and runs.
 
@@ -97,3 +77,11 @@ def test_at_any_moment(tmp_path, command):
             process.communicate()
             break
         check_end(process, tmp_path, number, command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(len(COMMANDS)))
+def test_each_command_at_a_random_moment(tmp_path, index):
+    death = died_at_random_moment(index, tmp_path / "work")
+    assert death.fault == "", death
+    assert death.seconds < 10  # on a busy machine; it takes some 0.1 s

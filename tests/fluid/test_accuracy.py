@@ -11,8 +11,8 @@ from tests.networks import office
 from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, mbps, metrics, ms
 from vegasfluid import simulate_fluid as simulate
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid import record_fluid
-from vegasfluid.fluid.accuracy import Error, difference, estimated_error, refined
+from vegasfluid.fluid import accuracy, record_fluid
+from vegasfluid.fluid.accuracy import Error, difference, estimated_error, most_steps, refined
 from vegasfluid.fluid.time_grid import mean_field_grid
 
 FULL = office(aqm=DropTail())
@@ -98,6 +98,16 @@ def test_two_consecutive_failed_runs_are_enough():
     with pytest.raises(SolveFailed, match="too long"):
         refined(run, mean_field_grid(office(), 10.0, 101), 0.01, 2.0)
     assert len(tried) == 2
+
+
+def test_a_large_state_has_fewer_halvings(monkeypatch):
+    """Steps of the density model with thousands of cells take as long as hundreds of others."""
+    monkeypatch.setattr(accuracy, "difference", lambda *_: Error(1.0, 1.0, 1.0))
+    grid = mean_field_grid(office(), 10.0, 101)
+    run, tried = failing(too_long=1.0)
+    assert refined(run, grid, 0.01, 2.0, most=grid.until / grid.step).error == (3.0, 3.0, 3.0)
+    assert tried == pytest.approx([grid.step, grid.step / 2])  # the first is always done
+    assert most_steps(100) > 20 * most_steps(20_000)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])

@@ -8,9 +8,27 @@ import jax
 import numpy as np
 import pytest
 
-from vegasfluid import Cubic, Event, Flows, Link, Network, OnOff, Red, Reno, Vegas, simulate_fluid
+from vegasfluid import (
+    Cubic,
+    Event,
+    Flows,
+    Link,
+    Network,
+    OnOff,
+    Red,
+    Reno,
+    Vegas,
+    simulate_density,
+    simulate_fluid,
+)
 from vegasfluid.fluid import build, kept_code
-from vegasfluid.fluid.model import FluidModel, integrate_compiled, integrated, outputs_of
+from vegasfluid.fluid.model import (
+    FluidModel,
+    class_meshes,
+    integrate_compiled,
+    integrated,
+    outputs_of,
+)
 from vegasfluid.lanes import cpu
 from vegasfluid.lanes.builder import NoLaneKernel
 
@@ -83,6 +101,38 @@ def test_another_process_loads_the_code_and_another_network_shares_it(empty, mon
     assert again.equals(first)
     faster = Network(Link(1200.0, 250, RED.aqm), TWO.flows)
     assert not simulate_fluid(faster, 5.0, samples=11).equals(first)
+
+
+OTHER_NUMBERS = {
+    "windows": (
+        TWO,
+        Network(
+            Link(1200.0, 230, RED.aqm),
+            {"reno": Flows(4, Reno(), base_rtt=0.04), "vegas": Flows(3, Vegas(2, 5), 0.04)},
+        ),
+    ),
+    "epochs": (
+        Network(Link(500.0, 60), {"cubic": Flows(2, Cubic(), base_rtt=0.04)}),
+        Network(Link(700.0, 55), {"cubic": Flows(3, Cubic(), base_rtt=0.035)}),
+    ),
+}
+"""Pairs of networks with the same structure, and other capacities, buffers, RTTs and flows."""
+
+
+@pytest.mark.parametrize("mesh", OTHER_NUMBERS)
+def test_the_density_model_shares_code_between_networks_that_differ_in_numbers(
+    mesh, empty, monkeypatch
+):
+    one, other = OTHER_NUMBERS[mesh]
+    simulate_density(one, 1.0, samples=5, tolerance=None)
+    forget(monkeypatch)
+    prevent_compiling(monkeypatch)
+    run = simulate_density(other, 1.0, samples=5, tolerance=None)
+    assert float(run.cwnd.isel(time=-1).min()) > 0
+    cells = [[each.cells for each in class_meshes(network)] for network in (one, other)]
+    assert cells[0] == cells[1]
+    edges = [np.hstack(jax.tree.leaves(class_meshes(network))) for network in (one, other)]
+    assert not np.array_equal(*edges)
 
 
 def test_a_damaged_file_is_compiled_again(empty, monkeypatch):

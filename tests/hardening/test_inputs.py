@@ -19,6 +19,7 @@ from vegasfluid.cli.app import run_app
 INPUTS = sorted((ROOT / "tests" / "hardening" / "inputs").glob("*.toml"))
 RUNS = {
     "fluid_464GB",
+    "hang_density_cubic_1ms",
     "fluid_buffer_1e9",
     "no_other_flow_starts",
     "nultitle",
@@ -37,7 +38,7 @@ LONGEST = 120
 LONGEST_REFUSAL = 10.0
 """CPU time after which an invalid file must be rejected, s."""
 
-COMPUTES = {"recommend_20000_flows"}
+COMPUTES = {"recommend_20000_flows", "hang_density_cubic_1ms"}
 """Inputs whose runs take longer than compiling them."""
 
 

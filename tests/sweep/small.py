@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.paths import ROOT
+from tests.signals import start
 from vegasfluid import Flows, Link, Model, Network, Red, Reno, Vegas
 from vegasfluid.modelfile import dumps
 from vegasfluid.sweep import Numbers, Sweep
 from vegasfluid.sweep.packet_tasks import compute
 from vegasfluid.sweep.results import Frame
 
-__all__ = ["ALPHA", "COMMAND", "MODEL", "environment", "files_of", "finished", "here"]
-__all__ += ["small_sweep", "write_model"]
+__all__ = ["ALPHA", "COMMAND", "MODEL", "begun", "chunks_in", "environment", "files_of", "finished"]
+__all__ += ["here", "small_chunks", "small_sweep", "write_model"]
 
 ALPHA = "vegas.alpha_packets"
 LINK = Link(1000.0, 100, Red(min_thresh=20, max_thresh=80, max_drop=0.1))
@@ -78,3 +79,27 @@ def finished(arguments: Sequence[Any], **more: str) -> subprocess.CompletedProce
     return subprocess.run(
         command, env=environment(**more), capture_output=True, text=True, check=False, timeout=300
     )
+
+
+def small_chunks(folder: Path, points: int) -> list[Any]:
+    """What a sweep is, without where it goes: chunks of one point, some 20 ms of work each."""
+    return [
+        *(write_model(folder), "--over", f"{ALPHA}=1:{points}:{points}"),
+        *("--over", "bottleneck.capacity_mbps=12", "--engine", "packets", "--seeds", "2"),
+        *("--until", "300", "--chunk", "2"),
+    ]
+
+
+def begun(asked: Sequence[Any], path: Path, *more: str) -> subprocess.Popen[str]:
+    """A sweep that runs, in a separate process group."""
+    return start(
+        [*COMMAND, *map(str, asked), "--out", str(path), *more],
+        env=environment(),
+        start_new_session=True,
+    )
+
+
+def chunks_in(path: Path) -> int:
+    """How many chunks are whole."""
+    files = (path / "status" / "c").rglob("[0-9]*")
+    return sum(1 for file in files if file.is_file() and file.name.isdigit())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import urllib.request
 from collections.abc import Iterator
 
-import psutil
 import pytest
 from distributed import Client
 from distributed.comm.core import CommClosedError
 
+from benchmarks.hardening.doors import listening
 from vegasfluid.memory import allowed_memory
 from vegasfluid.sweep.packet_tasks import connect
 
@@ -23,24 +24,13 @@ def cluster() -> Iterator[Client]:
         yield client
 
 
-def listening() -> list[tuple[str, int]]:
-    """The addresses and ports at which this process and its children listen."""
-    own = psutil.Process()
-    return [
-        (at.laddr.ip, at.laddr.port)
-        for process in (own, *own.children(recursive=True))
-        for at in process.net_connections("inet")
-        if at.status == psutil.CONN_LISTEN
-    ]
-
-
 def test_its_processes_have_their_part_of_the_memory(cluster: Client):
     assert set(cluster.run(allowed_memory).values()) == {allowed_memory()}
 
 
 def test_it_listens_on_the_loopback_interface_only(cluster: Client):
     assert cluster.submit(lambda number: number + 1, 1).result() == 2
-    addresses = listening()
+    addresses = listening(os.getpid())
     assert len(addresses) > 2
     assert {address for address, _ in addresses} == {"127.0.0.1"}
 
@@ -56,7 +46,7 @@ def test_other_users_cannot_connect(cluster: Client, protocol: str):
 def test_its_http_servers_answer_nothing(cluster: Client):
     pages = ("/", "/status", "/health", "/info/main/workers.html", "/json/identity.json")
     open_ports = []
-    for address, port in listening():
+    for address, port in listening(os.getpid()):
         for page in pages:
             try:
                 with urllib.request.urlopen(f"http://{address}:{port}{page}", timeout=5) as answer:

@@ -13,8 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.signals import start
-from tests.sweep.small import ALPHA, COMMAND, environment, files_of, finished, here, write_model
+from tests.sweep.small import begun, chunks_in, environment, files_of, finished, here, small_chunks
 from vegasfluid.cli.app import run_app
 from vegasfluid.sweep import open_sweep, runner
 
@@ -25,18 +24,9 @@ LONGEST = 120.0
 """Seconds that a wait may take on a busy machine."""
 
 
-def small_chunks(folder, points=POINTS):
-    """What the sweep is, without where it goes: chunks of one point, some 20 ms of work each."""
-    return [
-        *(write_model(folder), "--over", f"{ALPHA}=1:{points}:{points}"),
-        *("--over", "bottleneck.capacity_mbps=12", "--engine", "packets", "--seeds", "2"),
-        *("--until", "300", "--chunk", "2"),
-    ]
-
-
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    return small_chunks(tmp_path_factory.mktemp("model"))
+    return small_chunks(tmp_path_factory.mktemp("model"), POINTS)
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +51,6 @@ def undisturbed(asked, scheduler, tmp_path_factory):
     done = finished([*asked, "--out", path, "--scheduler", scheduler])
     assert done.returncode == 0, done.stderr
     return files_of(path)
-
-
-def begun(asked, path, *more):
-    """A sweep that runs, in a separate process group."""
-    return start(
-        [*COMMAND, *map(str, asked), "--out", path, *more],
-        env=environment(),
-        start_new_session=True,
-    )
-
-
-def chunks_in(path):
-    """How many chunks are whole."""
-    files = (path / "status" / "c").rglob("[0-9]*")
-    return sum(1 for file in files if file.is_file() and file.name.isdigit())
 
 
 def wait_for(condition, process):

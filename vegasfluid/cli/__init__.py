@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vegasfluid.interruption import exit_at_signals
+import signal
+from contextlib import suppress
 
 __all__ = ["main"]
 
@@ -13,7 +14,21 @@ def main(arguments: list[str] | None = None) -> None:
     Args:
         arguments: command-line arguments; None: those of the process.
     """
+    let_interrupts_end()
+    from vegasfluid.interruption import exit_at_signals
+
     exit_at_signals("vegasfluid")  # before anything that takes time to import
     from vegasfluid.cli.app import main as run
 
     run(arguments)
+
+
+def let_interrupts_end() -> None:
+    """Let Ctrl-C end the process at once, without the traceback that Python would print.
+
+    It is for the first milliseconds, until `exit_at_signals` responds to signals. Where Ctrl-C is
+    ignored, or has another handler, nothing changes.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        with suppress(ValueError):  # outside the main thread
+            signal.signal(signal.SIGINT, signal.SIG_DFL)

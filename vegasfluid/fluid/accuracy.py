@@ -16,7 +16,8 @@ from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.time_grid import TimeGrid
 from vegasfluid.trajectory import Recording
 
-__all__ = ["TOLERANCE", "Error", "check_tolerance", "difference", "estimated_error", "refined"]
+__all__ = ["TOLERANCE", "Error", "check_tolerance", "difference", "estimated_error", "most_steps"]
+__all__ += ["refined"]
 
 TOLERANCE = 0.01
 """Default tolerance: relative error of goodput, queues and drops (chosen)."""
@@ -25,6 +26,9 @@ HALVINGS = 5
 MOST_STEPS = 400_000
 """Largest number of steps of a run to which a second or later halving leads (chosen, to limit
 computing time); the first halving is always done."""
+MOST_UPDATES = 1e8
+"""The same limit for the number of steps times that of components of the state, which counts in the
+density model: a run within it takes about 10 s (chosen)."""
 SAFETY = 3.0
 """Estimated error over the change by the last halving; above 1 because convergence is irregular.
 (With 2, one of 26 random networks changed by more when its steps were halved again.)"""
@@ -80,8 +84,24 @@ def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> fl
     return float(np.max(np.abs(one - other) / scale))
 
 
+def most_steps(components: int) -> float:
+    """Largest number of steps to which a second or later halving leads.
+
+    Args:
+        components: number of components of the state.
+
+    >>> most_steps(100), most_steps(5000)
+    (400000, 20000.0)
+    """
+    return min(MOST_STEPS, MOST_UPDATES / components)
+
+
 def refined(
-    run: Callable[[TimeGrid], Recording], grid: TimeGrid, tolerance: float, warmup: float
+    run: Callable[[TimeGrid], Recording],
+    grid: TimeGrid,
+    tolerance: float,
+    warmup: float,
+    most: float = MOST_STEPS,
 ) -> Recording:
     """Run, then halve the steps at least once, until the estimated error is within the tolerance.
 
@@ -92,6 +112,7 @@ def refined(
         grid: grid of the first run.
         tolerance: largest relative error of goodput, queues and drops.
         warmup: time excluded from means, s.
+        most: largest number of steps to which a second or later halving leads.
 
     Returns:
         The last run, with its `error` (see `estimated_error`); it is above the tolerance if the
@@ -103,7 +124,7 @@ def refined(
     coarse = fine = attempt(run, grid)
     before = Error(0.0, 0.0, 0.0)
     for halving in range(HALVINGS):
-        if halving and 2 * grid.until / grid.step > MOST_STEPS:
+        if halving and 2 * grid.until / grid.step > most:
             break
         grid = grid.halved()
         coarse, fine = fine, attempt(run, grid)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid.accuracy import TOLERANCE, check_tolerance, refined
+from vegasfluid.fluid.accuracy import TOLERANCE, check_tolerance, most_steps, refined
 from vegasfluid.fluid.model import Resolution, build
 from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
 from vegasfluid.fluid.output import to_recording
@@ -196,9 +196,10 @@ def record_fluid(
     warmup = check_times(until, warmup, samples)
     grid = model.time_grid(until, samples)
     grid = grid._replace(warmup=warmup, finest=grid.step / SHARING)
-    return (
-        run(grid) if tolerance is None else refined(run, grid, check_tolerance(tolerance), warmup)
-    )
+    if tolerance is None:
+        return run(grid)
+    most = most_steps(vector_field.layout.size)
+    return refined(run, grid, check_tolerance(tolerance), warmup, most)
 
 
 def to_dataset(
