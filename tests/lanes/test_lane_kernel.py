@@ -378,3 +378,23 @@ def test_lanes_run_side_by_side_unless_many_wide_arrays_fill_vectors(size, opera
     closed = jax.make_jaxpr(function)(jnp.ones(size))
     program = primitive.compiled(closed.jaxpr, (True,), True)
     assert program.width == (cpu.native_width() if beside else 1)
+
+
+def test_a_loop_of_several_instances_in_a_lane_ends_each_at_its_time():
+    """`jax.vmap` inside the function; the numbers of iterations are the elements themselves."""
+
+    def counted(target):
+        def step(state):
+            count, trail = state
+            return count + 1, trail.at[count].set(target.astype(float))
+
+        start = jnp.int32(0), jnp.zeros(6)
+        return lax.while_loop(lambda state: state[0] < target, step, start)
+
+    targets = jnp.array([3, 5, 1, 0], jnp.int32)
+    counts, trails = lane_kernel(jax.vmap(counted))(targets)
+    assert counts.tolist() == targets.tolist()
+    expected = [[float(each)] * each + [0.0] * (6 - each) for each in targets.tolist()]
+    assert trails.tolist() == expected
+    both = jax.vmap(lane_kernel(jax.vmap(counted)))(jnp.stack([targets, targets[::-1]]))[0]
+    assert both.tolist() == [targets.tolist(), targets[::-1].tolist()]

@@ -1,5 +1,7 @@
 """Traced functions in a simpler form: calls inlined, each operation once, nothing that is unused.
 
+Loops have one condition (`batched_loops`).
+
 JAX traces an expression anew wherever Python evaluates it. XLA finds repetitions, and LLVM those of
 single numbers, but not those of loops over arrays in memory.
 """
@@ -14,6 +16,7 @@ import numpy as np
 from jax.core import ShapedArray
 from jax.extend import core
 
+from vegasfluid.lanes.batched_loops import has_several_conditions, with_one_condition
 from vegasfluid.lanes.tracing import is_function
 from vegasfluid.lanes.varying import body_of
 
@@ -88,6 +91,8 @@ class Simplifier:
                 inner, values = called
                 results = self.add(inner, [self.constant(value) for value in values], operands)
             else:
+                if has_several_conditions(equation):
+                    equation, operands = with_one_condition(equation, operands)
                 results = self.once(equation, operands)
             known |= zip(equation.outvars, results, strict=True)
         return [read(variable) for variable in jaxpr.outvars]

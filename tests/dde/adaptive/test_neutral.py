@@ -58,7 +58,7 @@ def test_the_dense_output_is_under_error_control_in_each_component():
     found = dde.solve(
         rhs, diffrax.Tsit5(), 0.0, 6.0, None, jnp.zeros(2), max_steps=512,
         initial_history=lambda s, args: jnp.stack([0.0 * s, jnp.sin(3 * s) / 3]),
-        saveat=diffrax.SaveAt(ts=ts), stepsize_controller=diffrax.PIDController(1e-4, 1e-4),
+        saveat=diffrax.SaveAt(ts=ts), stepsize_controller=diffrax.PIDController(4e-5, 4e-5),
     )  # fmt: skip
     np.testing.assert_array_equal(found.ys[:, 0], 0.0)
     np.testing.assert_allclose(found.ys[:, 1], jnp.sin(3 * ts) / 3, rtol=0, atol=3e-4)

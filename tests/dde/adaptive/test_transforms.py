@@ -38,6 +38,20 @@ def test_the_history_may_be_read_inside_conditions_and_loops():
 
 
 @pytest.mark.slow
+def test_reads_in_a_vmap_find_their_rows_each():
+    """Lags far apart: the searches for their rows take different numbers of iterations."""
+    lags = jnp.array([0.01, 0.5, 1.0, 2.0])
+
+    def together(t, y, history, args):
+        return -jnp.mean(history(t - lags), axis=0)
+
+    def each(t, y, history, args):
+        return -jnp.mean(jax.vmap(lambda lag: history(t - lag))(lags), axis=0)
+
+    assert_allclose(at_end(each), at_end(together), rtol=1e-12)
+
+
+@pytest.mark.slow
 def test_a_read_in_a_branch_that_is_not_taken_is_no_fault():
     def rhs(t, y, history, future):
         return jax.lax.cond(future, lambda: history(t + 1.0), lambda: -history(t - 1.0))
