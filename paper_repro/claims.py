@@ -218,15 +218,22 @@ class Rule(Strict):
         return self.measure.partition(".")[0]
 
 
+def deciding(rule: Rule) -> tuple[object, ...]:
+    """What of a rule the verdict on a value depends on."""
+    return rule.measure, rule.expect, rule.in_shape, rule.own_numbers, rule.indirect
+
+
 class FormerRule(Rule):
-    """A rule that was replaced after its result had been seen."""
+    """A rule, or the wording of its statement, that was replaced after its result was known."""
 
     replaced: date
     """Day of the change."""
+    says: Text | None = None
+    """The statement as it was worded then; None: it is not recorded, as before 30 November 2026."""
     why: Text
     """Reason for the change."""
     verdict: Verdict
-    """Verdict under this rule."""
+    """Verdict under this rule, or on what the statement then said."""
 
 
 class Claim(Rule):
@@ -249,6 +256,13 @@ class Claim(Rule):
     changed rule is the reason."""
     changed: list[FormerRule] = Field(default_factory=list)
     """Rules by which the claim was judged before, the oldest first."""
+
+    @property
+    def decisive_changes(self) -> list[FormerRule]:
+        """Former rules that could give another verdict than the next: not only other words."""
+        nexts: list[Rule] = [*self.changed[1:], self]
+        pairs = zip(self.changed, nexts, strict=False)
+        return [former for former, after in pairs if deciding(former) != deciding(after)]
 
 
 class Reading(Strict):

@@ -54,7 +54,7 @@ class Earlier(NamedTuple):
     def why(self, change: ChangedVerdict) -> str | None:
         """Reason why a verdict changed: `since`, a rule changed since then, or the meanings."""
         claim = change.claim
-        rules = [rule.why for rule in claim.changed if rule.replaced > self.day]
+        rules = [rule.why for rule in claim.decisive_changes if rule.replaced > self.day]
         meaning = MEANINGS.get((change.before, change.now))
         if change.now is Verdict.CALIBRATED:
             return meaning

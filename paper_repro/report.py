@@ -335,6 +335,7 @@ def claim_document(judged: Judged) -> dict[str, Any]:
         "former_rules": [
             {
                 "replaced": rule.replaced.isoformat(),
+                "says": rule.says,
                 "measure": rule.measure,
                 "expect": rule.expect.text(),
                 "verdict": (now or rule.verdict).value,
