@@ -305,8 +305,14 @@ class Withdrawn(Strict):
 
     id: Text
     """Its name."""
+    says: Text
+    """Its statement."""
     day: date
     """Day of the withdrawal."""
+    found: Text
+    """Last value of its measure, or why there is none."""
+    verdict: Verdict | None = None
+    """Last verdict, by its own rule; None if its result was never reported."""
     why: Text
     """Reason, with the name of the claim that took its place, if any."""
 

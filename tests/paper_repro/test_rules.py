@@ -26,6 +26,14 @@ FORMER = {
     "verdict": "reproduced",
 }
 
+WITHDRAWN = {
+    "id": "b",
+    "says": "it is 11",
+    "day": "2026-11-23",
+    "found": "packets: 3",
+    "why": "part of a",
+}
+
 
 @pytest.mark.parametrize("paper", papers())
 def test_every_rule_is_the_recorded_one_or_its_change_is_stated(paper):
@@ -91,8 +99,15 @@ def test_new_and_withdrawn_claims_are_found():
     records = {"a": [rules.digest(a_claim())], "b": ["0" * 16]}
     (gone,) = rules.faults(a_paper(a_claim()), records)
     assert gone.startswith("b: the claim is gone")
-    entry = {"id": "b", "day": "2026-11-23", "why": "part of a"}
-    assert list(rules.faults(a_paper(a_claim(), withdrawn=[entry]), records)) == []
+    assert list(rules.faults(a_paper(a_claim(), withdrawn=[WITHDRAWN]), records)) == []
+
+
+@pytest.mark.parametrize(("verdict", "shown"), [("contradicted", "contradicted"), (None, "none")])
+def test_withdrawn_claims_are_in_the_report_with_their_last_verdicts(tmp_path, verdict, shown):
+    paper = a_paper(a_claim(), withdrawn=[{**WITHDRAWN, "verdict": verdict}])
+    text = write_report(tmp_path, [Chapter("a_paper", paper)], "x")[0].read_text()
+    row = f"| N. N., 1999 | b | it is 11 | 2026-11-23 | packets: 3 | {shown} | part of a |"
+    assert row in text.partition("## Claims that were withdrawn")[2]
 
 
 def test_what_is_recorded_stays(tmp_path):
@@ -193,11 +208,13 @@ def test_tables_of_the_report_have_no_gaps(tmp_path):
     evidence = Evidence()
     evidence.note(ARITHMETIC, "figure1.it", 3.0)
     claim = a_claim(changed=[FORMER, FORMER], reason="for that", own_numbers="Table 2.")
-    chapters = [Chapter(name, a_paper(claim), [judge(claim, evidence)]) for name in ("one", "two")]
+    paper = a_paper(claim, withdrawn=[WITHDRAWN])
+    chapters = [Chapter(name, paper, [judge(claim, evidence)]) for name in ("one", "two")]
     lines = write_report(tmp_path, chapters, "python -m paper_repro")[0].read_text().splitlines()
     rules_of_tables = [number for number, line in enumerate(lines) if line.startswith("|---")]
     assert [sum(1 for _ in takewhile(bool, lines[at + 1 :])) for at in rules_of_tables] == [
         2,  # papers
         2,  # wrong sums
+        2,  # withdrawn claims
         *(1, 2, 1, 2),  # claims and changed rules of each paper
     ]
