@@ -33,8 +33,9 @@ Measured = float | Sequence[float]
 """Value of a measure: a number, or a series."""
 Text = Annotated[str, Field(min_length=1)]
 Role = Literal["statement", "open question", "definition", "question of ours"]
-"""What a claim is: a statement of the paper, which counts; a question that the paper leaves open, a
-definition that cannot fail, or a question that only we ask, which are reported apart."""
+"""What a claim is: a statement of the paper, which counts; a question that the paper leaves open; a
+definition, which is a printed input or a rule of an algorithm, so that only a fault of ours or a
+slip of the sentence could make it fail; or a question that only we ask. Only statements count."""
 
 
 class Verdict(Enum):
