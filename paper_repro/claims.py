@@ -252,6 +252,8 @@ class Claim(Rule):
     """Reason for the tolerance or the bound."""
     reason: Text | None = None
     """Reason why the claim is not reproduced; None for a reproduced claim."""
+    known: Text | None = None
+    """Why the value was known before the present rule, if it was, so that the rule proves less."""
     since: Text | None = None
     """Reason why the verdict is no longer that in `earlier_verdicts.json`; None if it is, or if a
     changed rule is the reason."""

@@ -221,7 +221,10 @@ def doubts_of(judged: Judged) -> str:
     if judged.undecided:
         others = " or ".join(verdict.value for verdict in judged.undecided)
         text += f" (undecided: in the 95 % interval also {others})"
-    return text + dependences_of(judged.depends)
+    text += dependences_of(judged.depends)
+    if judged.claim.known is not None:
+        text += f" (value known before the rule: {judged.claim.known.rstrip('.')})"
+    return text
 
 
 def dependences_of(depends: Sequence[Dependence]) -> str:
@@ -332,6 +335,7 @@ def claim_document(judged: Judged) -> dict[str, Any]:
         "depends": {item.name: item.verdict.value for item in judged.depends},
         "second_engines_disagree": list(judged.disagreeing),
         "reason": judged.claim.reason,
+        "known": judged.claim.known,
         "former_rules": [
             {
                 "replaced": rule.replaced.isoformat(),

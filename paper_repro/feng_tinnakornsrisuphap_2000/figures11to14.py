@@ -33,6 +33,8 @@ CUT = 0.7
 """Fraction of the previous sample below which a window counts as cut."""
 NEAR = 0.5
 """Largest relative distance of a window that counts as near the optimal one (chosen)."""
+VEGAS_BESIDE = "packets, Vegas"
+"""Source of the evidence on Vegas that stands beside a statement about Reno."""
 OTHER_NEAR = {"packets, within a quarter": 0.25, "packets, within three quarters": 0.75}
 """Other distances, by source of the evidence."""
 PAUSE = 2.0
@@ -161,6 +163,9 @@ def measure(results: Results) -> Evidence:
         for source, near in OTHER_NEAR.items():
             values = [near_best(windows, near) for windows in results[str(figure)]]
             evidence.note_mean(source, f"{NAME}.{law}_near_best_{clients}", values)
+        if law == "vegas":
+            values = [run["near_best"] for run in runs]
+            evidence.note_mean(VEGAS_BESIDE, f"{NAME}.reno_near_best_{clients}", values)
         fluctuations[law, clients] = np.mean([run["fluctuation"] for run in runs])
     ratios = [float(fluctuations["reno", n] / fluctuations["vegas", n]) for n in (35, 60)]
     evidence.note(PACKETS, f"{NAME}.fluctuation_reno_over_vegas", ratios)
