@@ -44,7 +44,7 @@ class Verdict(Enum):
     REPRODUCED = "reproduced"
     IN_SHAPE = "reproduced in shape"
     CALIBRATED = "calibrated"
-    """It agrees, but its value chose how we read the paper."""
+    """It agrees, but its value chose how we read the paper, or it follows from such a reading."""
     NOT_REPRODUCED = "not reproduced"
     CONTRADICTED = "contradicted"
 
@@ -281,6 +281,8 @@ class Reading(Strict):
     """Sources that ran another choice: their names after the engine's and a comma."""
     chosen_by: list[Text] = Field(default_factory=list)
     """Claims whose value chose this reading, so that it does not test them."""
+    implies: list[Text] = Field(default_factory=list)
+    """Claims that follow from a reading that was so chosen, so that they are no tests either."""
 
 
 class FormerReading(Reading):
@@ -339,9 +341,12 @@ class Paper(Strict):
         for group in (names, [assumption.id for assumption in self.assumptions]):
             if duplicates := {name for name in group if group.count(name) > 1}:
                 raise ValueError(f"duplicate ids: {', '.join(sorted(duplicates))}")
-        choosing = {name for assumption in self.assumptions for name in assumption.chosen_by}
-        if unknown := choosing - set(names):
-            raise ValueError(f"chosen_by names no claim: {', '.join(sorted(unknown))}")
+        for key in ("chosen_by", "implies"):
+            used = {name for assumption in self.assumptions for name in getattr(assumption, key)}
+            if unknown := used - set(names):
+                raise ValueError(f"{key} names no claim: {', '.join(sorted(unknown))}")
+        if idle := [item.id for item in self.assumptions if item.implies and not item.chosen_by]:
+            raise ValueError(f"no claim's value chose what implies others: {', '.join(idle)}")
         return self
 
 
