@@ -19,8 +19,11 @@ RECORDS = Path(__file__).parent / "assumptions.json"
 
 
 def digest(reading: Reading) -> str:
-    """The digest of a reading."""
-    return histories.digest({name: getattr(reading, name) for name in Reading.model_fields})
+    """The digest of a reading; claims that follow from it are in it only where there are any."""
+    fields = {name: getattr(reading, name) for name in Reading.model_fields}
+    return histories.digest({
+        name: value for name, value in fields.items() if name != "implies" or value
+    })  # fmt: skip
 
 
 def histories_of(paper: Paper) -> dict[str, list[str]]:

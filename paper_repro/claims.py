@@ -33,8 +33,9 @@ Measured = float | Sequence[float]
 """Value of a measure: a number, or a series."""
 Text = Annotated[str, Field(min_length=1)]
 Role = Literal["statement", "open question", "definition", "question of ours"]
-"""What a claim is: a statement of the paper, which counts; a question that the paper leaves open, a
-definition that cannot fail, or a question that only we ask, which are reported apart."""
+"""What a claim is: a statement of the paper, which counts; a question that the paper leaves open; a
+definition, which is a printed input or a rule of an algorithm, so that only a fault of ours or a
+slip of the sentence could make it fail; or a question that only we ask. Only statements count."""
 
 
 class Verdict(Enum):
@@ -43,7 +44,7 @@ class Verdict(Enum):
     REPRODUCED = "reproduced"
     IN_SHAPE = "reproduced in shape"
     CALIBRATED = "calibrated"
-    """It agrees, but its value chose how we read the paper."""
+    """It agrees, but its value chose how we read the paper, or it follows from such a reading."""
     NOT_REPRODUCED = "not reproduced"
     CONTRADICTED = "contradicted"
 
@@ -218,15 +219,22 @@ class Rule(Strict):
         return self.measure.partition(".")[0]
 
 
+def deciding(rule: Rule) -> tuple[object, ...]:
+    """What of a rule the verdict on a value depends on."""
+    return rule.measure, rule.expect, rule.in_shape, rule.own_numbers, rule.indirect
+
+
 class FormerRule(Rule):
-    """A rule that was replaced after its result had been seen."""
+    """A rule, or the wording of its statement, that was replaced after its result was known."""
 
     replaced: date
     """Day of the change."""
+    says: Text | None = None
+    """The statement as it was worded then; None: it is not recorded, as before 30 November 2026."""
     why: Text
     """Reason for the change."""
     verdict: Verdict
-    """Verdict under this rule."""
+    """Verdict under this rule, or on what the statement then said."""
 
 
 class Claim(Rule):
@@ -244,11 +252,20 @@ class Claim(Rule):
     """Reason for the tolerance or the bound."""
     reason: Text | None = None
     """Reason why the claim is not reproduced; None for a reproduced claim."""
+    known: Text | None = None
+    """Why the value was known before the present rule, if it was, so that the rule proves less."""
     since: Text | None = None
     """Reason why the verdict is no longer that in `earlier_verdicts.json`; None if it is, or if a
     changed rule is the reason."""
     changed: list[FormerRule] = Field(default_factory=list)
     """Rules by which the claim was judged before, the oldest first."""
+
+    @property
+    def decisive_changes(self) -> list[FormerRule]:
+        """Former rules that could give another verdict than the next: not only other words."""
+        nexts: list[Rule] = [*self.changed[1:], self]
+        pairs = zip(self.changed, nexts, strict=False)
+        return [former for former, after in pairs if deciding(former) != deciding(after)]
 
 
 class Reading(Strict):
@@ -264,6 +281,8 @@ class Reading(Strict):
     """Sources that ran another choice: their names after the engine's and a comma."""
     chosen_by: list[Text] = Field(default_factory=list)
     """Claims whose value chose this reading, so that it does not test them."""
+    implies: list[Text] = Field(default_factory=list)
+    """Claims that follow from a reading that was so chosen, so that they are no tests either."""
 
 
 class FormerReading(Reading):
@@ -291,8 +310,14 @@ class Withdrawn(Strict):
 
     id: Text
     """Its name."""
+    says: Text
+    """Its statement."""
     day: date
     """Day of the withdrawal."""
+    found: Text
+    """Last value of its measure, or why there is none."""
+    verdict: Verdict | None = None
+    """Last verdict, by its own rule; None if its result was never reported."""
     why: Text
     """Reason, with the name of the claim that took its place, if any."""
 
@@ -316,9 +341,12 @@ class Paper(Strict):
         for group in (names, [assumption.id for assumption in self.assumptions]):
             if duplicates := {name for name in group if group.count(name) > 1}:
                 raise ValueError(f"duplicate ids: {', '.join(sorted(duplicates))}")
-        choosing = {name for assumption in self.assumptions for name in assumption.chosen_by}
-        if unknown := choosing - set(names):
-            raise ValueError(f"chosen_by names no claim: {', '.join(sorted(unknown))}")
+        for key in ("chosen_by", "implies"):
+            used = {name for assumption in self.assumptions for name in getattr(assumption, key)}
+            if unknown := used - set(names):
+                raise ValueError(f"{key} names no claim: {', '.join(sorted(unknown))}")
+        if idle := [item.id for item in self.assumptions if item.implies and not item.chosen_by]:
+            raise ValueError(f"no claim's value chose what implies others: {', '.join(idle)}")
         return self
 
 

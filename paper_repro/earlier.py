@@ -20,7 +20,7 @@ MEANINGS = {
     "paper's own contradict a statement: two simulators that share our assumptions may both lack "
     "what the paper's had.",
     (Verdict.REPRODUCED, Verdict.CALIBRATED): "Since 30 November 2026 a claim whose value chose a "
-    "reading of the paper is not a test of it.",
+    "reading of the paper, or that follows from a reading so chosen, is not a test of it.",
     (Verdict.IN_SHAPE, Verdict.CALIBRATED): "As for those that were reproduced and are calibrated.",
 }
 """Reasons for changes from one verdict to another that follow from what the verdicts mean."""
@@ -54,7 +54,7 @@ class Earlier(NamedTuple):
     def why(self, change: ChangedVerdict) -> str | None:
         """Reason why a verdict changed: `since`, a rule changed since then, or the meanings."""
         claim = change.claim
-        rules = [rule.why for rule in claim.changed if rule.replaced > self.day]
+        rules = [rule.why for rule in claim.decisive_changes if rule.replaced > self.day]
         meaning = MEANINGS.get((change.before, change.now))
         if change.now is Verdict.CALIBRATED:
             return meaning

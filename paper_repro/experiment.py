@@ -134,3 +134,6 @@ class Experiment:
     """Function that plots the results like the paper's figure; None: no figure."""
     quick: bool = False
     """Whether it takes seconds only and is part of `--quick`."""
+    single_rules: bool = False
+    """Whether it only exercises single rules of an algorithm, so that a claim with an exact value
+    is a definition."""

@@ -32,6 +32,10 @@ APART = {
 """Titles of the sections on claims that are no statements to be reproduced, by role."""
 
 
+HOLDS = Verdict.REPRODUCED, Verdict.CALIBRATED
+"""Verdicts that say which second engine disagrees."""
+
+
 class Runs(NamedTuple):
     """Summary of the runs of an experiment."""
 
@@ -192,10 +196,13 @@ def machine() -> dict[str, str]:
 def evidence_of(judged: Judged) -> list[str]:
     """Values of a claim's measure by source as text, the deciding one first."""
     names = [judged.source, *(name for name in judged.found if name != judged.source)]
-    texts = [f"{name}: {number_text(judged.found[name])}" for name in names]
-    if judged.error is not None:
-        texts[0] = f"{judged.source}: {with_error(judged.found[judged.source], judged.error)}"
-    return texts
+    errors = {**judged.other_errors, judged.source: judged.error}
+    return [f"{name}: {value_text(judged.found[name], errors.get(name))}" for name in names]
+
+
+def value_text(found: Measured, error: Measured | None) -> str:
+    """A number or a series as text, with standard errors if there are any."""
+    return number_text(found) if error is None else with_error(found, error)
 
 
 def with_error(found: Measured, error: Measured) -> str:
@@ -213,15 +220,27 @@ def doubts_of(judged: Judged) -> str:
     """What to add to a claim's verdict: engines, seeds and readings that say otherwise."""
     text = ""
     if judged.verdict is Verdict.CALIBRATED:
-        text += f": its value chose {' and '.join(f'`{item.id}`' for item in judged.chose)}"
+        text += calibration_of(judged)
     if judged.verdict is Verdict.IN_SHAPE and judged.claim.indirect is not None:
         text += f": {judged.claim.indirect.rstrip('.')}"
-    if judged.verdict is Verdict.REPRODUCED and judged.disagreeing:
+    if judged.verdict in HOLDS and judged.disagreeing:
         text += f", but not by {', '.join(judged.disagreeing)}"
+    if judged.outside and judged.verdict in HOLDS:
+        text += f" ({', '.join(judged.outside)} outside, within its error)"
     if judged.undecided:
         others = " or ".join(verdict.value for verdict in judged.undecided)
         text += f" (undecided: in the 95 % interval also {others})"
-    return text + dependences_of(judged.depends)
+    text += dependences_of(judged.depends)
+    if judged.claim.known is not None:
+        text += f" (value known before the rule: {judged.claim.known.rstrip('.')})"
+    return text
+
+
+def calibration_of(judged: Judged) -> str:
+    """Readings that a calibrated claim chose, or from which it follows, as text."""
+    parts = ("its value chose", judged.chose), ("it follows from", judged.follows)
+    texts = [f"{verb} {' and '.join(f'`{x.id}`' for x in items)}" for verb, items in parts if items]
+    return f": {', and '.join(texts)}"
 
 
 def dependences_of(depends: Sequence[Dependence]) -> str:
@@ -332,9 +351,11 @@ def claim_document(judged: Judged) -> dict[str, Any]:
         "depends": {item.name: item.verdict.value for item in judged.depends},
         "second_engines_disagree": list(judged.disagreeing),
         "reason": judged.claim.reason,
+        "known": judged.claim.known,
         "former_rules": [
             {
                 "replaced": rule.replaced.isoformat(),
+                "says": rule.says,
                 "measure": rule.measure,
                 "expect": rule.expect.text(),
                 "verdict": (now or rule.verdict).value,

@@ -28,15 +28,20 @@ ALWAYS = ("measure", "expect", "in_shape")
 
 
 def digest(rule: Rule) -> str:
-    """The digest of a rule: measure and expectations, and what else its verdict depends on."""
+    """The digest of a rule: the statement, measure and expectations, and what else decides.
+
+    A former rule whose statement is not recorded has a digest without one.
+    """
     fields: dict[str, Any] = rule.model_dump(mode="json", include=set(Rule.model_fields))
     defaults = {
         name: field.get_default(call_default_factory=True, validated_data={})
         for name, field in Rule.model_fields.items()
     }
-    return histories.digest({
+    kept = {
         name: value for name, value in fields.items() if name in ALWAYS or value != defaults[name]
-    })  # fmt: skip
+    }
+    says = getattr(rule, "says", None)
+    return histories.digest(kept if says is None else {**kept, "says": says})
 
 
 def histories_of(paper: Paper) -> dict[str, list[str]]:

@@ -49,6 +49,10 @@ class Judged:
     """Half the width of the 95 % interval of the deciding value, or of each value of a series."""
     disagreeing: tuple[str, ...]
     """Second engines under which the claim does not hold, whatever the verdict is."""
+    outside: tuple[str, ...]
+    """Second engines whose values are outside the rule, but not the whole of their intervals."""
+    other_errors: Mapping[str, Measured]
+    """Standard errors of the values of second engines that have one."""
     former: tuple[tuple[FormerRule, Verdict | None], ...]
     """Earlier rules of the claim, with the verdict of the same evidence under each; None: the
     measure is no longer taken."""
@@ -56,6 +60,8 @@ class Judged:
     """Readings, definitions and estimators that give another verdict."""
     chose: tuple[Assumption, ...] = ()
     """Assumptions that the claim's value chose."""
+    follows: tuple[Assumption, ...] = ()
+    """Assumptions from which the claim follows, and which values of others chose."""
 
     @property
     def undecided(self) -> tuple[Verdict, ...]:
@@ -96,8 +102,8 @@ def judge(
     """Compare a claim with the evidence; None if none of our engines has its measure.
 
     A claim that fails is *contradicted* if the paper's own numbers are against it; otherwise it is
-    *not reproduced*. One that holds is *calibrated* if its value chose a reading, and *in shape* if
-    its measure is indirect.
+    *not reproduced*. One that holds is *calibrated* if its value chose a reading or it follows from
+    one that values chose, and *in shape* if its measure is indirect.
 
     Args:
         claim: the claim.
@@ -109,27 +115,39 @@ def judge(
     if source is None:
         return None
     margins = margins_for(claim, evidence)
+    errors = errors_for(claim, evidence)
     others = second_engines(found, source)
+    disagreeing = [name for name in others if fails(claim, found[name], margins.get(name, 0.0))]
     chose = tuple(item for item in assumptions if claim.id in item.chosen_by)
-    verdict = plain_verdict(claim, found[source])
-    if verdict is Verdict.NOT_REPRODUCED and claim.own_numbers and source == ARITHMETIC:
-        verdict = Verdict.CONTRADICTED
-    if verdict is Verdict.REPRODUCED and claim.indirect is not None:
-        verdict = Verdict.IN_SHAPE
-    if chose and verdict in (Verdict.REPRODUCED, Verdict.IN_SHAPE):
+    follows = tuple(item for item in assumptions if claim.id in item.implies)
+    verdict = rule_verdict(claim, found[source], source)
+    if (chose or follows) and verdict in (Verdict.REPRODUCED, Verdict.IN_SHAPE):
         verdict = Verdict.CALIBRATED
     return Judged(
         claim,
         verdict,
         source,
         found,
-        evidence.spread.get(source, {}).get(claim.measure),
+        errors.get(source),
         margins.get(source, 0.0),
-        tuple(name for name in others if fails(claim, found[name], margins.get(name, 0.0))),
+        tuple(disagreeing),
+        tuple(name for name in others if name not in disagreeing and fails(claim, found[name])),
+        {name: errors[name] for name in others if name in errors},
         tuple((rule, former_verdict(rule, evidence)) for rule in claim.changed),
         tuple(dependences(claim, found, source, assumptions)),
         chose,
+        follows,
     )
+
+
+def rule_verdict(rule: Rule, found: Measured, source: str) -> Verdict:
+    """Verdict of a rule with what else it says of its measure and of the paper's numbers."""
+    verdict = plain_verdict(rule, found)
+    if verdict is Verdict.NOT_REPRODUCED and rule.own_numbers and source == ARITHMETIC:
+        return Verdict.CONTRADICTED
+    if verdict is Verdict.REPRODUCED and rule.indirect is not None:
+        return Verdict.IN_SHAPE
+    return verdict
 
 
 def dependences(
@@ -161,7 +179,15 @@ def found_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
 def margins_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
     """Half widths of the 95 % intervals of a rule's measure by source, where it has an error."""
     return {
-        source: margin_of(errors[rule.measure], evidence.runs.get(source, {}).get(rule.measure))
+        source: margin_of(error, evidence.runs.get(source, {}).get(rule.measure))
+        for source, error in errors_for(rule, evidence).items()
+    }
+
+
+def errors_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:
+    """Standard errors of a rule's measure by source, where it has one."""
+    return {
+        source: errors[rule.measure]
         for source, errors in evidence.spread.items()
         if rule.measure in errors
     }
@@ -187,7 +213,7 @@ def former_verdict(rule: FormerRule, evidence: Evidence) -> Verdict | None:
     source = decisive(found)
     if source is None:
         return None
-    verdict = plain_verdict(rule, found[source])
+    verdict = rule_verdict(rule, found[source], source)
     contradicted = rule.verdict is Verdict.CONTRADICTED and verdict is Verdict.NOT_REPRODUCED
     return rule.verdict if contradicted else verdict
 
@@ -197,7 +223,7 @@ def plain_verdict(rule: Rule, found: Measured) -> Verdict:
     return possible_verdicts(rule, found, 0.0)[0]
 
 
-def fails(rule: Rule, found: Measured, margin: Measured) -> bool:
+def fails(rule: Rule, found: Measured, margin: Measured = 0.0) -> bool:
     """Whether a value contradicts a claim anywhere within a margin."""
     return rule.expect.met_within(found, margin) is False
 

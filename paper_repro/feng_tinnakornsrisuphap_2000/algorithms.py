@@ -169,5 +169,10 @@ def measure(results: Results) -> Evidence:
 
 
 ALGORITHMS = Experiment(
-    NAME, "Section 2.1: Reno, Vegas and RED, step by step.", measure, jobs, quick=True
+    NAME,
+    "Section 2.1: Reno, Vegas and RED, step by step.",
+    measure,
+    jobs,
+    quick=True,
+    single_rules=True,
 )

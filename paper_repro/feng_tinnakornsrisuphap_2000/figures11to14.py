@@ -33,6 +33,12 @@ CUT = 0.7
 """Fraction of the previous sample below which a window counts as cut."""
 NEAR = 0.5
 """Largest relative distance of a window that counts as near the optimal one (chosen)."""
+EACH_RUN = "packets, each run"
+"""Source of the evidence that has the value of each run, where the mean of three says little."""
+EXTREMES = ("peak", "silence", "timeouts_without_progress")
+"""Measures of that kind: maxima over time."""
+VEGAS_BESIDE = "packets, Vegas"
+"""Source of the evidence on Vegas that stands beside a statement about Reno."""
 OTHER_NEAR = {"packets, within a quarter": 0.25, "packets, within three quarters": 0.75}
 """Other distances, by source of the evidence."""
 PAUSE = 2.0
@@ -158,9 +164,14 @@ def measure(results: Results) -> Evidence:
         for name in runs[0]:
             values = [run[name] for run in runs]
             evidence.note_mean(PACKETS, f"{NAME}.{law}_{name}_{clients}", values)
+            if name in EXTREMES and len(values) > 1:
+                evidence.note(EACH_RUN, f"{NAME}.{law}_{name}_{clients}", values)
         for source, near in OTHER_NEAR.items():
             values = [near_best(windows, near) for windows in results[str(figure)]]
             evidence.note_mean(source, f"{NAME}.{law}_near_best_{clients}", values)
+        if law == "vegas":
+            values = [run["near_best"] for run in runs]
+            evidence.note_mean(VEGAS_BESIDE, f"{NAME}.reno_near_best_{clients}", values)
         fluctuations[law, clients] = np.mean([run["fluctuation"] for run in runs])
     ratios = [float(fluctuations["reno", n] / fluctuations["vegas", n]) for n in (35, 60)]
     evidence.note(PACKETS, f"{NAME}.fluctuation_reno_over_vegas", ratios)

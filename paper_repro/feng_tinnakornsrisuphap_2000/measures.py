@@ -114,7 +114,10 @@ def saturation(curve: Curve) -> np.ndarray:
 
 
 def note_both_laws(found: Found, source: str) -> None:
-    """Record the throughput and goodput of Vegas over those of Reno, in congestion."""
+    """Record the throughput and goodput of Vegas over those of Reno, in congestion.
+
+    And which part of the packets that Reno transmits more than Vegas are retransmissions.
+    """
     reno, vegas = (found.curve(law, reading=source) for law in LAWS)
     busy = [count for count in reno.clients if count >= found.busy and count in vegas.points]
     if not busy:
@@ -127,6 +130,9 @@ def note_both_laws(found: Found, source: str) -> None:
 
     found.note("packets_vegas_over_reno", ratio("packets").mean(0), source)
     found.note("goodput_vegas_over_reno", ratio("delivered").mean(0), source)
+    sent = [c.each(lambda run: run.packets, busy[-1])[0, :seeds] for c in (reno, vegas)]
+    resent = reno.each(lambda run: run.resent, busy[-1])[0, :seeds] / 100 * sent[0]
+    found.note("resent_part_of_excess", resent / (sent[0] - sent[1]), source)
 
 
 def note_whole_curves(found: Found, source: str) -> None:

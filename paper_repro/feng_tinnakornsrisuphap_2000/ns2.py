@@ -92,6 +92,9 @@ def note_ns2(evidence: Evidence, prefix: str, topology: Topology) -> None:
     for measure, column in (("packets", "sent"), ("goodput", "acked")):
         ratios = [rows["vegas", n][column] / rows["reno", n][column] for n in clients]
         evidence.note(NS2, f"{prefix}.{measure}_vegas_over_reno", float(np.mean(ratios)))
+    reno, vegas = (rows[law, MOST] for law in ("reno", "vegas"))
+    part = reno["resent"] / (reno["sent"] - vegas["sent"])
+    evidence.note(NS2, f"{prefix}.resent_part_of_excess", part)
 
 
 def note_ns2_ratios(evidence: Evidence, prefix: str) -> None:

@@ -104,6 +104,10 @@ def note_table_4(evidence: Evidence) -> None:
         evidence.note(ARITHMETIC, f"arithmetic.sum_{scheme}", float(sent[scheme].sum()))
     for name, value in measures.items():
         evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
+    rates = {scheme: packets / active for scheme, packets in sent.items()}
+    for name, values in (("totals", sent), ("rates while active", rates)):
+        source = f"{ARITHMETIC}, {name}"
+        evidence.note(source, "arithmetic.jain_gains_of_shares", jain_gains(values))
 
 
 def jain_gains(values: dict[str, np.ndarray]) -> list[float]:

@@ -184,4 +184,6 @@ def measure(results: Results) -> Evidence:
     return evidence
 
 
-EXPERIMENT = Experiment("rules", "The algorithms, rule by rule", measure, quick=True)
+EXPERIMENT = Experiment(
+    "rules", "The algorithms, rule by rule", measure, quick=True, single_rules=True
+)

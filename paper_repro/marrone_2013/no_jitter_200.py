@@ -37,6 +37,8 @@ LONG_SLOT = 1.0
 """Time slot of the other reading, s."""
 NEXT_TO_NOTHING = 5.0
 """Throughput that looks like zero in a figure of 100, Mbit/s (chosen)."""
+HALF = 0.1
+"""Largest distance from half that counts as the middle of a window (chosen)."""
 FULL = 0.9 * LINK_MBPS
 """Throughput that counts as the maximum, Mbit/s (chosen)."""
 CASES = tuple(range(1, 11))
@@ -105,7 +107,12 @@ def note_large(
     evidence.note_mean(source, "still_200.reno", [record.throughput() for record in reno])
     evidence.note(source, "still_200.reno_first", mean(reno, 0, 0.1))
     evidence.note(source, "still_200.reno_gain", mean(reno) / mean(default["reno"]))
-    evidence.note(source, "still_200.reno_left", float(np.mean([c.left() for c in reno])))
+    left = [c.left() for c in reno]
+    evidence.note(source, "still_200.reno_left", float(np.mean(left)))
+    halved = [float(abs(part - 0.5) <= HALF) for part in left]
+    evidence.note_mean(source, "still_200.reno_halved", halved)
+    if source == PACKETS:
+        evidence.note("packets, left in each test", "still_200.reno_halved", left)
     evidence.note(source, "still_200.cubic_stops", stops(cubic))
     evidence.note(source, "still_200.cubic_gain", mean(cubic) / mean(default["cubic"]))
     evidence.note(source, "still_200.vegas", mean(vegas) / mean(reno))

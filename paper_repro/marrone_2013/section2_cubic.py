@@ -187,5 +187,7 @@ def measure(results: Results) -> Evidence:
 
 
 SECTION_2_2 = [
-    Experiment("section2_cubic", "Section 2.2: CUBIC's rules", measure, jobs, quick=True)
+    Experiment(
+        "section2_cubic", "Section 2.2: CUBIC's rules", measure, jobs, quick=True, single_rules=True
+    )
 ]

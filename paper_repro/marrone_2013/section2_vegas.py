@@ -123,5 +123,7 @@ def measure(results: Results) -> Evidence:
 
 
 SECTION_2_3 = [
-    Experiment("section2_vegas", "Section 2.3: Vegas's rules", measure, jobs, quick=True)
+    Experiment(
+        "section2_vegas", "Section 2.3: Vegas's rules", measure, jobs, quick=True, single_rules=True
+    )
 ]

@@ -88,12 +88,16 @@ def needed(results: Results, prefix: str = "") -> float:
 
 
 def measure_competing(results: Results) -> Evidence:
-    """Record the goodput of Vegas over that of standard TCP."""
+    """Record the goodput of Vegas over that of standard TCP, and each run's ratio of thresholds."""
     evidence = Evidence()
     by_pair = [float(np.mean(results[name])) for name in PAIRS]
     evidence.note(PACKETS, "competing.by_thresholds", by_pair)
     evidence.note_mean(PACKETS, "competing.default", results["1_3"])
     evidence.note(PACKETS, "competing.needed", needed(results) / needed(results, "slow_"))
+    count = min(map(len, results.values()))
+    each = [{name: [ratios[run]] for name, ratios in results.items()} for run in range(count)]
+    ratios = [needed(one) / needed(one, "slow_") for one in each]
+    evidence.note("packets, each run", "competing.needed", ratios)
     return evidence
 
 

@@ -173,7 +173,8 @@ def note_red(evidence: Evidence) -> None:
 
 
 SECTION_2 = Experiment(
-    "section2", "How Reno, Vegas and RED work", measure_section_2, section_2_jobs, quick=True
+    "section2", "How Reno, Vegas and RED work", measure_section_2, section_2_jobs, quick=True,
+    single_rules=True,
 )  # fmt: skip
 
 

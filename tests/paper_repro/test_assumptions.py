@@ -51,7 +51,14 @@ def test_every_reading_is_recorded(paper):
 
 @pytest.mark.parametrize(
     "changed",
-    [{"detail": "W."}, {"taken": "W."}, {"tried": ""}, {"sources": ["z"]}, {"chosen_by": ["a"]}],
+    [
+        {"detail": "W."},
+        {"taken": "W."},
+        {"tried": ""},
+        {"sources": ["z"]},
+        {"chosen_by": ["a"]},
+        {"chosen_by": ["a"], "implies": ["a"]},
+    ],
 )
 def test_any_change_of_a_reading_is_found(changed):
     before = an_assumption()
@@ -102,6 +109,38 @@ def test_a_claim_whose_value_chose_a_reading_is_calibrated(tmp_path, found, verd
     assert (judged.verdict, judged.undecided, judged.mismatch) == (verdict, (), None)
     chapter = Chapter("a_paper", a_paper([claim], chosen), [judged])
     assert in_report in write_report(tmp_path, [chapter], "x")[0].read_text()
+
+
+def test_a_claim_that_follows_from_a_chosen_reading_is_calibrated(tmp_path):
+    claims = [a_claim(), a_claim(id="b", measure="figure1.other")]
+    chosen = an_assumption(chosen_by=["b"], implies=["a"])
+    judged = judge(claims[0], evidence_of(packets=10.0), [chosen])
+    assert judged.verdict is Verdict.CALIBRATED
+    chapter = Chapter("a_paper", a_paper(claims, chosen), [judged])
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    assert "**calibrated**: it follows from `x-is-y` |" in text
+    assert "*From it follow, so that they are calibrated, too:* `a`." in text
+    failing = judge(claims[0], evidence_of(packets=3.0), [chosen])
+    assert failing.verdict is Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"chosen_by": ["a"], "implies": ["b"]}, "implies names no claim: b"),
+        ({"implies": ["a"]}, "no claim's value chose what implies others: x-is-y"),
+    ],
+)
+def test_only_a_chosen_reading_implies_claims(changed, message):
+    with pytest.raises(ValueError, match=message):
+        a_paper([a_claim()], an_assumption(**changed))
+
+
+def test_a_value_that_was_known_before_its_rule_is_shown(tmp_path):
+    judged = judge(a_claim(known="It was printed."), evidence_of(packets=10.0))
+    chapter = Chapter("a_paper", a_paper([judged.claim]), [judged])
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    assert "**reproduced** (value known before the rule: It was printed) |" in text
 
 
 def test_a_verdict_says_which_readings_and_measures_decide_it(tmp_path):

@@ -28,7 +28,7 @@ from paper_repro.experiment import (
 from paper_repro.report import APART, Chapter, runs_of, write_report
 from paper_repro.running import run_jobs
 from paper_repro.verdicts import judge
-from tests.paper_repro.made import a_claim
+from tests.paper_repro.made import a_claim, a_paper
 from vegasfluid import metrics
 from vegasfluid.errors import InvalidInput
 
@@ -121,6 +121,17 @@ def test_a_second_engine_disagrees_beyond_the_chance_of_its_seeds(seeds, disagre
     evidence.note(PACKETS, "figure1.it", 10.0)
     evidence.note_mean(NS2, "figure1.it", seeds)
     assert judge(a_claim(), evidence).disagreeing == disagreeing
+
+
+def test_the_report_has_the_error_of_a_second_engine_and_says_where_it_reaches_in(tmp_path):
+    evidence = Evidence()
+    evidence.note(PACKETS, "figure1.it", 10.0)
+    evidence.note_mean(NS2, "figure1.it", [2.0, 5.0, 8.0])
+    judged = judge(a_claim(), evidence)
+    chapter = Chapter("a_paper", a_paper(judged.claim), [judged])
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    row = "packets: 10; ns-2: 5 ± 1.7 | **reproduced** (ns-2 outside, within its error) |"
+    assert row in text
 
 
 def test_a_claim_without_evidence_of_ours_has_no_verdict():

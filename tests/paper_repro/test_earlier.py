@@ -53,6 +53,18 @@ def test_a_changed_verdict_needs_a_reason(monkeypatch, found, more, mismatch):
         assert said["a"].startswith(mismatch)
 
 
+def test_other_words_are_no_reason_for_another_verdict():
+    rule = {"measure": "figure1.it", "expect": {"at_least": 10}}
+    reworded = {**BEFORE, **rule, "says": "it is ten", "replaced": "2026-11-30", "why": "clearer"}
+    stricter = {**BEFORE, "replaced": "2026-11-28"}
+    change = ChangedVerdict(
+        judged(5.0, changed=[stricter, reworded]).claim, Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
+    )
+    assert THEN.why(change) == "one was too easy"
+    alone = judged(5.0, changed=[reworded]).claim
+    assert THEN.why(change._replace(claim=alone)) is None
+
+
 def a_paper(*claims: Claim) -> Paper:
     given = {"title": "A", "authors": "N. N.", "year": 1999, "source": "here"}
     return Paper.model_validate(given | {"claim": list(claims)})

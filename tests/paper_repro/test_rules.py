@@ -26,6 +26,14 @@ FORMER = {
     "verdict": "reproduced",
 }
 
+WITHDRAWN = {
+    "id": "b",
+    "says": "it is 11",
+    "day": "2026-11-23",
+    "found": "packets: 3",
+    "why": "part of a",
+}
+
 
 @pytest.mark.parametrize("paper", papers())
 def test_every_rule_is_the_recorded_one_or_its_change_is_stated(paper):
@@ -44,20 +52,27 @@ def test_every_rule_is_the_recorded_one_or_its_change_is_stated(paper):
         {"own_numbers": "Table 2."},
         {"alternatives": ["another mean"]},
         {"indirect": "no more than a trend"},
+        {"says": "it is about 10"},
     ],
 )
 def test_any_change_of_what_a_verdict_depends_on_is_found(changed):
     records = {"a": [rules.digest(a_claim())]}
-    assert (
-        list(rules.faults(a_paper(a_claim(says="reworded", tolerance="reworded")), records)) == []
-    )
+    assert list(rules.faults(a_paper(a_claim(tolerance="reworded")), records)) == []
     (fault,) = rules.faults(a_paper(a_claim(**changed)), records)
     assert fault.startswith("a: its rule was changed")
-    former = {**FORMER, **RULE}
+    former = {**FORMER, **RULE, "says": "it is 10"}
     stated = a_paper(a_claim(**changed, changed=[former]))
     (fault,) = rules.faults(stated, records)
     assert fault.startswith("a: its rule is not recorded")
     assert list(rules.faults(stated, rules.histories_of(stated))) == []
+
+
+def test_a_former_rule_without_a_statement_has_the_digest_of_the_rule_alone():
+    """So the records of changes before 30 November 2026 stay as they are."""
+    former = FormerRule.model_validate(FORMER)
+    alone = Rule.model_validate({name: FORMER[name] for name in ("measure", "expect")})
+    assert rules.digest(former) == rules.digest(alone)
+    assert rules.digest(former.model_copy(update={"says": "it is 10"})) != rules.digest(alone)
 
 
 def test_a_second_change_of_a_rule_is_found_too():
@@ -84,8 +99,15 @@ def test_new_and_withdrawn_claims_are_found():
     records = {"a": [rules.digest(a_claim())], "b": ["0" * 16]}
     (gone,) = rules.faults(a_paper(a_claim()), records)
     assert gone.startswith("b: the claim is gone")
-    entry = {"id": "b", "day": "2026-11-23", "why": "part of a"}
-    assert list(rules.faults(a_paper(a_claim(), withdrawn=[entry]), records)) == []
+    assert list(rules.faults(a_paper(a_claim(), withdrawn=[WITHDRAWN]), records)) == []
+
+
+@pytest.mark.parametrize(("verdict", "shown"), [("contradicted", "contradicted"), (None, "none")])
+def test_withdrawn_claims_are_in_the_report_with_their_last_verdicts(tmp_path, verdict, shown):
+    paper = a_paper(a_claim(), withdrawn=[{**WITHDRAWN, "verdict": verdict}])
+    text = write_report(tmp_path, [Chapter("a_paper", paper)], "x")[0].read_text()
+    row = f"| N. N., 1999 | b | it is 11 | 2026-11-23 | packets: 3 | {shown} | part of a |"
+    assert row in text.partition("## Claims that were withdrawn")[2]
 
 
 def test_what_is_recorded_stays(tmp_path):
@@ -98,7 +120,7 @@ def test_what_is_recorded_stays(tmp_path):
     other = a_claim(expect={"above": 0})
     assert record(other, a_claim(id="b")) == ["p: b"]
     assert histories.recorded(file)["p"]["a"] == [rules.digest(a_claim())]
-    stated = a_claim(expect={"above": 0}, changed=[{**FORMER, **RULE}])
+    stated = a_claim(expect={"above": 0}, changed=[{**FORMER, **RULE, "says": "it is 10"}])
     assert record(stated, a_claim(id="b")) == ["p: a"]
     assert histories.recorded(file)["p"]["a"] == [rules.digest(a_claim()), rules.digest(other)]
 
@@ -162,7 +184,7 @@ def test_the_report_shows_doubts_and_changed_rules(tmp_path):
     assert "**reproduced**, but not by ns-2 |" in text
     assert "| [A](#a_paper) | 1 | 1 | 0 | 0 | 0 | 0 | 1 |" in text
     changed = (
-        "| `a` | 2026-11-23 | `figure1.old` | > 5 | not reproduced | reproduced | five was too"
+        "| `a` | 2026-11-23 |  | `figure1.old` | > 5 | not reproduced | reproduced | five was too"
     )
     assert changed in text
     assert "- **b: its rule is not recorded**" in text
@@ -186,11 +208,13 @@ def test_tables_of_the_report_have_no_gaps(tmp_path):
     evidence = Evidence()
     evidence.note(ARITHMETIC, "figure1.it", 3.0)
     claim = a_claim(changed=[FORMER, FORMER], reason="for that", own_numbers="Table 2.")
-    chapters = [Chapter(name, a_paper(claim), [judge(claim, evidence)]) for name in ("one", "two")]
+    paper = a_paper(claim, withdrawn=[WITHDRAWN])
+    chapters = [Chapter(name, paper, [judge(claim, evidence)]) for name in ("one", "two")]
     lines = write_report(tmp_path, chapters, "python -m paper_repro")[0].read_text().splitlines()
     rules_of_tables = [number for number, line in enumerate(lines) if line.startswith("|---")]
     assert [sum(1 for _ in takewhile(bool, lines[at + 1 :])) for at in rules_of_tables] == [
         2,  # papers
         2,  # wrong sums
+        2,  # withdrawn claims
         *(1, 2, 1, 2),  # claims and changed rules of each paper
     ]
