@@ -32,7 +32,7 @@ TURNS, COUNT = 3, 60_000_000
 ALPHA, BAND = "vegas.alpha_packets", "vegas.dead_band_packets"
 QUICK, FULL = (8, 32), (100, 100)
 """Values of the dead band and of alpha on the fluid: 10 000 points in the full version."""
-WANTED = 10_000.0
+WANTED = 20_000.0
 
 
 def packets() -> Sweep:
