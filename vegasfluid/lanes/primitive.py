@@ -24,7 +24,7 @@ from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import NoLaneKernel
 from vegasfluid.lanes.derivatives import derivative, with_tangents
 from vegasfluid.lanes.program import Program, cpu_program, gpu_program, has_wide_arrays, is_long
-from vegasfluid.lanes.tracing import traced, without_constants
+from vegasfluid.lanes.tracing import of_one_instance, traced, without_constants
 from vegasfluid.lanes.varying import differing
 from vegasfluid.parallel import processors
 
@@ -109,8 +109,7 @@ def by_lanes(function: Callable[..., Any], *arguments: Any) -> Any:
         NoLaneKernel: if the function cannot be translated, or JAX's default device is no CPU.
     """
     leaves = jax.tree.leaves(arguments)
-    examples = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), arguments)
-    closed, results = traced(function, *examples)
+    closed, results = traced(function, *of_one_instance(arguments))
     call = batched_call(closed, leaves)
     require_program(call)
     return jax.tree.unflatten(results, lanes_p.bind(*closed.consts, *leaves, call=call))

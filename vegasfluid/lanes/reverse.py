@@ -16,7 +16,7 @@ from jax.custom_derivatives import SymbolicZero
 from jax.extend import core
 
 from vegasfluid.lanes.primitive import batched_call, lanes_p, require_program
-from vegasfluid.lanes.tracing import traced, without_constants
+from vegasfluid.lanes.tracing import of_one_instance, traced, without_constants
 
 __all__ = ["by_lanes_in_reverse"]
 
@@ -58,7 +58,7 @@ def by_lanes_in_reverse(
         NoLaneKernel: if the function cannot be translated, or JAX's default device is no CPU.
     """
     leaves = jax.tree.leaves(arguments)
-    examples = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), arguments)
+    examples = of_one_instance(arguments)
     plain, results = traced(function, *examples)
     repeated, _ = traced(differentiable, *examples)
     call = batched_call(plain, leaves)
@@ -117,8 +117,7 @@ def cotangents_of(closed: Any, kept: Kept, cotangents: list[Any]) -> tuple[list[
     if not arrays or not any(flags):
         return [None] * count, [None] * len(kept.leaves)
     everything = kept.leaves, arrays
-    examples = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), everything)
-    reverse, _ = traced(back, *examples)
+    reverse, _ = traced(back, *of_one_instance(everything))
     given = jax.tree.leaves(everything)
     found = iter(lanes_p.bind(*reverse.consts, *given, call=batched_call(reverse, given)))
     result = [next(found) if flag else None for flag in flags]

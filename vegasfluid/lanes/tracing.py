@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["functions_of", "is_function", "traced", "without_constants"]
+__all__ = ["functions_of", "is_function", "of_one_instance", "traced", "without_constants"]
 
 
 def traced(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any]:
@@ -33,6 +33,16 @@ def traced(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any]:
         return outputs
 
     return jax.make_jaxpr(flat)(*leaves), results
+
+
+def of_one_instance(arguments: Any) -> Any:
+    """Shapes and dtypes of the arguments for one instance, from those of a batch (its axis first).
+
+    >>> import jax.numpy as jnp
+    >>> of_one_instance(jnp.zeros((10, 3))).shape
+    (3,)
+    """
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), arguments)
 
 
 def without_constants(closed: Any) -> Any:
