@@ -67,8 +67,8 @@ def measure(full: bool) -> Figures:
         with tempfile.TemporaryDirectory() as cache:
             first.append(recommended(2, cache)[0])
             warm.append(recommended(2, cache)[0])
-    figures.add("network2.first_s", statistics.median(first), at_most=25)
-    figures.add("network2.warm_s", statistics.median(warm), at_most=10)
+    figures.add("network2.first_s", statistics.median(first), at_most=9)
+    figures.add("network2.warm_s", statistics.median(warm), at_most=4)
     with tempfile.TemporaryDirectory() as cache:
         helped = [timed(["--help"], cache)[0] for _ in range(5)]
         figures.add("help_s", statistics.median(helped), at_most=0.5)
