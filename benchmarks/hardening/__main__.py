@@ -12,7 +12,7 @@ begin two copies of one (`pairs`), fill its disk (`full_disks`, which needs the 
 and damage its store (`damages`): its bytes must be those of an undisturbed one in the end. Files of
 compiled code are damaged, too (`cache_damages`); commands are repeated with other numbers of
 workers, threads and processors, hash seeds and an empty cache (`repeats`); and another user tries
-to use what a sweep listens on (`doors`, which needs root).
+to use what a sweep listens on (`ports`, which needs root).
 `--cases networks=2000 files=0` chooses the numbers of cases. Files with a fault are kept in a
 temporary folder, which standard error names.
 """

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.hardening.cases import Case
-from benchmarks.hardening.doors import door_fault
+from benchmarks.hardening.ports import port_fault
 from benchmarks.hardening.repeats import damaged_cache_fault, repeat_fault
 from benchmarks.hardening.signals import died_at_random_moment
 from benchmarks.hardening.sweeps import (
@@ -70,6 +70,6 @@ PROCESS_PARTS: dict[str, tuple[Callable[[int], Case], int, int]] = {
     "damages": (fault_case("damages", damaged_fault), 30, 305),
     "cache_damages": (fault_case("cache_damages", damaged_cache_fault), 5, 50),
     "repeats": (fault_case("repeats", repeat_fault), 6, 54),
-    "doors": (fault_case("doors", door_fault), 1, 1),
+    "ports": (fault_case("ports", port_fault), 1, 1),
 }
 """For each kind of case its function, and its numbers of cases in the short and long version."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.hardening.doors import door_fault
+from benchmarks.hardening.ports import port_fault
 from benchmarks.hardening.networks import STRUCTURES, random_model
 from benchmarks.hardening.repeats import CIRCUMSTANCES, COMMANDS, repeat_fault
 from benchmarks.hardening.sweeps import full_disk_fault, killed_fault, pair_fault
@@ -38,7 +38,7 @@ def test_a_sweep_whose_disk_fills_twice_ends_with_the_same_bytes(tmp_path: Path)
 @root
 @pytest.mark.slow
 def test_another_user_can_use_nothing_of_a_sweep(tmp_path: Path) -> None:
-    assert door_fault(0, tmp_path) == ""
+    assert port_fault(0, tmp_path) == ""
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import psutil
 
 from tests.sweep.small import begun, chunks_in, small_chunks
 
-__all__ = ["door_fault"]
+__all__ = ["port_fault"]
 
 POINTS = 400
 """Number of points of the sweep; it lasts longer than the attempts."""
@@ -48,7 +48,7 @@ for port in map(int, sys.argv[1:]):
 any of them answers, apart from TLS's refusals (which begin with 21) and "not found"."""
 
 
-def door_fault(index: int, folder: Path) -> str:
+def port_fault(index: int, folder: Path) -> str:
     """What another user can use of what a sweep's processes listen on; empty if nothing.
 
     Args:

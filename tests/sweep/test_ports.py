@@ -10,7 +10,7 @@ import pytest
 from distributed import Client
 from distributed.comm.core import CommClosedError
 
-from benchmarks.hardening.doors import listening
+from benchmarks.hardening.ports import listening
 from vegasfluid.memory import allowed_memory
 from vegasfluid.sweep.packet_tasks import connect
 
