@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.hardening.ports import port_fault
 from benchmarks.hardening.networks import STRUCTURES, random_model
+from benchmarks.hardening.ports import port_fault
 from benchmarks.hardening.repeats import CIRCUMSTANCES, COMMANDS, repeat_fault
 from benchmarks.hardening.sweeps import full_disk_fault, killed_fault, pair_fault
 from vegasfluid.fluid import build
