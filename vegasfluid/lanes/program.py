@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,7 +110,7 @@ def is_long(jaxpr: Any) -> bool:
     Then only arrays of at most 32 elements are in registers, in which each element needs its lines.
     An array in memory needs one loop.
     """
-    return elements_within(simplified(jaxpr)[0], LARGEST_IN_REGISTERS) > MOST_ELEMENTS
+    return sum(size for size, _ in in_registers(simplified(jaxpr)[0])) > MOST_ELEMENTS
 
 
 def has_wide_arrays(jaxpr: Any) -> bool:
@@ -119,37 +119,24 @@ def has_wide_arrays(jaxpr: Any) -> bool:
     Then lanes side by side, whose numbers are too many for the registers, are no faster, and
     compiling them takes far longer.
     """
-    sizes = sizes_of_results(simplified(jaxpr)[0])
+    sizes = [size for size, dtype in in_registers(simplified(jaxpr)[0]) if dtype.kind == "f"]
     return sum(sizes) >= max(MANY, WIDE * len(sizes))
 
 
-def sizes_of_results(jaxpr: Any) -> list[int]:
-    """Numbers of elements of all arrays of floats in registers that a traced function computes.
+def in_registers(jaxpr: Any) -> Iterator[tuple[int, Any]]:
+    """Number of elements, and type, of each result of an operation that registers can contain.
 
-    It includes the functions that it calls; a loop's body counts once.
+    The operations include those of the functions that a traced function calls; a loop's body counts
+    once.
     """
-    sizes = []
     for equation in jaxpr.eqns:
         inner = functions_of(equation)
-        results = [] if inner else [variable.aval for variable in equation.outvars]
-        found = [math.prod(each.shape) for each in results if each.dtype.kind == "f"]
-        sizes += [size for size in found if size <= LARGEST_IN_REGISTERS]
-        sizes += [size for function in inner for size in sizes_of_results(function)]
-    return sizes
-
-
-def elements_within(jaxpr: Any, largest: int) -> int:
-    """Number of elements, in a traced function, of the results with at most `largest` elements.
-
-    It includes the functions that it calls; a loop's body counts once.
-    """
-    total = 0
-    for equation in jaxpr.eqns:
-        inner = functions_of(equation)
-        sizes = [math.prod(variable.aval.shape) for variable in equation.outvars]
-        total += sum(elements_within(function, largest) for function in inner)
-        total += 0 if inner else sum(size for size in sizes if size <= largest)
-    return total
+        for function in inner:
+            yield from in_registers(function)
+        for variable in () if inner else equation.outvars:
+            size = math.prod(variable.aval.shape)
+            if size <= LARGEST_IN_REGISTERS:
+                yield size, variable.aval.dtype
 
 
 def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
