@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.scalar_root import MAX_STEPS
+from vegasfluid.tuning.scalar_root import MAX_STEPS, PLATEAU_TOLERANCE
 from vegasfluid.tuning.stochastic_root import (
     CENTRED,
     RESOLUTION,
@@ -256,6 +256,80 @@ def test_of_settings_as_near_the_usual_dead_band_is_best():
     assert search.root.best == AlphaSetting(10.0, 2.0)
     assert costs[0] - costs[1] == pytest.approx(0.03)
     assert costs[2] - costs[1] == pytest.approx(0.01)
+
+
+def screened_search(ratio_of, few_of=None, *, spread=0.02, **options):
+    """A search in which 4 of 10 runs come first, its settings with all runs, and all settings.
+
+    Ratios of the first 4 runs are those of `few_of`, if it is given.
+    """
+    whole, screened = list[AlphaSetting](), list[AlphaSetting]()
+
+    def sample(setting: AlphaSetting) -> Measurement:
+        whole.append(setting)
+        return measurement(ratio_of(setting.alpha), spread)
+
+    def screen(setting: AlphaSetting) -> Measurement:
+        screened.append(setting)
+        ratio = (few_of or ratio_of)(setting.alpha)
+        return Measurement(measurement(ratio, spread).runs[3:7])
+
+    options = {"start": 15.0, "slope": 1.0, "bounds": LIMITS, "dead_band": 2.0} | options
+    root = find_stochastic_root(
+        sample, lambda alpha: alpha, target=1.0, whole=False, screen=screen, **options
+    )
+    return root, whole, screened
+
+
+@pytest.mark.parametrize("start", [2.0, 15.0, 300.0])
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_settings_far_from_the_goal_get_a_few_runs_only(start, power):
+    """The goal, at 40, is found at the same settings as with all runs everywhere."""
+
+    def ratio_of(alpha):
+        return (alpha / 40) ** power
+
+    root, whole, screened = screened_search(ratio_of, start=start)
+    plain, settings = run_search(ratio_of, start=start)
+    assert root.reached
+    assert root.best.alpha == pytest.approx(plain.best.alpha)
+    assert [setting.alpha for setting in screened] == pytest.approx(settings)
+    assert whole == [one for one in screened if abs(math.log(ratio_of(one.alpha))) < 0.12]
+    assert root.best in whole
+    assert len(root.samples[root.best].runs) == 10
+
+
+def test_a_few_scattered_runs_exclude_nothing():
+    """At 30 of 40 packets, runs that scatter by a factor of e have an interval with the goal."""
+    _, whole, screened = screened_search(lambda alpha: alpha / 40, start=30.0, spread=1.0)
+    assert whole == screened
+
+
+def test_out_of_reach_the_best_setting_gets_all_runs_in_the_end():
+    """A ratio that hardly grows above 20: the smallest alpha there is given, with ten runs."""
+
+    def ratio_of(alpha):
+        return min(alpha / 40, 0.5 + 1e-6 * alpha)
+
+    root, whole, screened = screened_search(ratio_of)
+    assert not root.reached
+    best = max(ratio_of(one.alpha) for one in screened)
+    flat = [one for one in screened if ratio_of(one.alpha) >= best * math.exp(-PLATEAU_TOLERANCE)]
+    assert root.best == min(flat) != max(flat)
+    assert len(root.samples[root.best].runs) == 10
+    assert root.best in whole
+    assert len(whole) < len(screened)
+
+
+def test_a_setting_that_seemed_best_by_a_few_runs_gives_way():
+    """The first runs of alphas above 500 are better than all runs; another setting wins then."""
+    root, whole, _ = screened_search(
+        lambda alpha: 0.1 if alpha > 500 else 0.2, lambda alpha: 0.3 if alpha > 500 else 0.2
+    )
+    assert root.samples[root.best].ratio == pytest.approx(0.2)
+    assert root.best.alpha < 500
+    assert len(root.samples[root.best].runs) == 10
+    assert any(setting.alpha > 500 for setting in whole)
 
 
 def approximated(spreads: list[float], ratio: float = 1.0, most: int = 9):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.time_grid import TimeGrid
+from vegasfluid.parallel import parallel_map
 from vegasfluid.trajectory import Recording
 
 __all__ = ["TOLERANCE", "Error", "check_tolerance", "difference", "estimated_error", "most_steps"]
@@ -121,13 +123,14 @@ def refined(
     Raises:
         SolveFailed: if two consecutive runs fail, or either of the last two runs.
     """
-    coarse = fine = attempt(run, grid)
+    coarse, fine = parallel_map(partial(attempt, run), [grid, grid.halved()])
     before = Error(0.0, 0.0, 0.0)
     for halving in range(HALVINGS):
-        if halving and 2 * grid.until / grid.step > most:
-            break
         grid = grid.halved()
-        coarse, fine = fine, attempt(run, grid)
+        if halving:
+            if grid.until / grid.step > most:
+                break
+            coarse, fine = fine, attempt(run, grid)
         if isinstance(coarse, Recording) and isinstance(fine, Recording):
             change = difference(coarse, fine, warmup)
             error, before = estimated_error(change, before), change

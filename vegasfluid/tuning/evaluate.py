@@ -203,11 +203,12 @@ class Evaluator:
         windows = class_means(run.network.counts, run.flows["cwnd"][-1:])[0]
         return float(windows[list(run.network.flows).index(self.tuned)])
 
-    def evaluate_packets(self, network: Network) -> Measurement:
+    def evaluate_packets(self, network: Network, runs: int | None = None) -> Measurement:
         """Simulate a network with packets, once for each of `seeds`; cached runs are reused.
 
         Args:
             network: with the parameters to evaluate.
+            runs: number of runs, those of the first seeds; None: all seeds.
 
         Returns:
             The runs' means after the warm-up; their `ratio` is the goodput of a tuned flow over
@@ -218,7 +219,7 @@ class Evaluator:
         """
         key = setting_key(network)
         known = self.cache.packets.get(key, Measurement(()))
-        missing = self.seeds[len(known.runs) :]
+        missing = self.seeds[len(known.runs) : runs]
         if not missing:
             return known.compared(network, self.tuned, self.others)
         begin = time.perf_counter()
@@ -227,8 +228,8 @@ class Evaluator:
         self.cache.packets[key] = known
         self.cache.seconds["packets"] += time.perf_counter() - begin
         measurement = known.compared(network, self.tuned, self.others)
-        law, runs = self.law_in(network), len(known.runs)
-        step = Step("packets", law.alpha, law.beta, measurement.ratio, f"{runs} runs")
+        law, so_far = self.law_in(network), len(known.runs)
+        step = Step("packets", law.alpha, law.beta, measurement.ratio, f"{so_far} runs")
         self.settings.report(step)
         return measurement
 

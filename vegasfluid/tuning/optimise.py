@@ -1,6 +1,6 @@
 """From an objective and constraints to a setting, on the fluid model and then on packets.
 
-One ratio needs one alpha: a root (`scalar_root`, then `stochastic_root`). Several ratios need as
+One ratio needs one alpha: a root (`alpha_search`). Several ratios need as
 many alphas (`joint_root`, then each class alone). Anything else is a nonlinear program, which is
 solved on the fluid model and corrected on packets (`space_mapping`).
 """
@@ -15,10 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid.network import Network
+from vegasfluid.tuning.alpha_search import changed, fluid_alpha, packet_alpha
 from vegasfluid.tuning.constraints import Constraints, violation_text
 from vegasfluid.tuning.evaluate import Evaluator, gain_margin
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid
-from vegasfluid.tuning.initial_guess import PROPORTIONAL, guess_alpha, initial_points
+from vegasfluid.tuning.initial_guess import PROPORTIONAL, initial_points
 from vegasfluid.tuning.joint_root import solve_ratios
 from vegasfluid.tuning.nonlinear_program import NonlinearProgram
 from vegasfluid.tuning.objectives import Objective, ShareRatio
@@ -26,25 +27,18 @@ from vegasfluid.tuning.own_queues import sufficient_alpha
 from vegasfluid.tuning.parameters import (
     Parameter,
     alpha_parameters,
-    largest_alpha,
-    smallest_alpha,
     tuned_groups,
     tuned_parameters,
     with_values,
 )
-from vegasfluid.tuning.scalar_root import FluidOptimum, find_root
-from vegasfluid.tuning.settings import Step
+from vegasfluid.tuning.scalar_root import FluidOptimum
 from vegasfluid.tuning.space_mapping import map_to_packets, settable_values
 from vegasfluid.tuning.stochastic_root import (
     CENTRED,
     NEAR_ENOUGH,
-    AlphaSetting,
-    StochasticRoot,
-    find_stochastic_root,
-    retrospective_approximation,
 )
 
-__all__ = ["OptimisationResult", "fluid_alpha", "make_program", "optimise"]
+__all__ = ["OptimisationResult", "make_program", "optimise"]
 
 JOINT_MEASUREMENTS = 5
 """Settings of several classes that are measured at most before each is refined alone."""
@@ -133,58 +127,6 @@ def find_alpha(evaluator: Evaluator) -> OptimisationResult:
     root = packet_alpha(evaluator, evaluator.network, optimum.alpha, slope)
     network = evaluator.with_law(evaluator.law_at(*root.best))
     return OptimisationResult(network, optimum, root.reached, root.reason)
-
-
-def fluid_alpha(evaluator: Evaluator) -> FluidOptimum:
-    """Find the alpha (packets) at which the fluid model gives the evaluator's target ratio."""
-
-    def ratio_at(alpha: float) -> float:
-        """Goodput ratio of the tuned class on the fluid model, at an alpha in packets."""
-        law = evaluator.law_at(jnp.asarray(alpha))  # a number of a file would have to be whole
-        ratio = evaluator.evaluate_fluid(evaluator.with_law(law))["ratio"]
-        evaluator.settings.report(Step("fluid", alpha, law.beta, ratio))
-        return ratio
-
-    target = evaluator.target_ratio
-    guess = guess_alpha(evaluator.network, evaluator.tuned, target)
-    return find_root(ratio_at, target=target, guess=guess, bounds=evaluator.alpha_bounds)
-
-
-def packet_alpha(
-    evaluator: Evaluator, network: Network, start: float, slope: float
-) -> StochasticRoot:
-    """Find alpha and dead band of one class at which packets confirm the target ratio.
-
-    Runs are added until the ratio's confidence interval is narrow enough. Returns the setting
-    (packets), the measurements, and whether the target is reached.
-
-    Args:
-        evaluator: of the class.
-        network: with the other classes and the queue as they are to be.
-        start: first alpha, packets.
-        slope: d log(ratio) / d log(alpha) there, as a first guess.
-    """
-    law = evaluator.law_in(network)
-
-    def find(alpha: float) -> StochasticRoot:
-        """Stochastic root search from alpha (packets), with the present seeds."""
-        return find_stochastic_root(
-            lambda setting: evaluator.evaluate_packets(changed(evaluator, network, setting)),
-            evaluator.settable_alpha,
-            target=evaluator.target_ratio,
-            start=alpha,
-            slope=slope,
-            bounds=(smallest_alpha(law), largest_alpha(network)),
-            dead_band=evaluator.dead_band,
-            whole=law.implementation.whole_packets,
-        )
-
-    return retrospective_approximation(find, start, evaluator.add_runs)
-
-
-def changed(evaluator: Evaluator, network: Network, setting: AlphaSetting) -> Network:
-    """The network with the alpha and beta (packets) of `setting` for the evaluator's class."""
-    return network.with_law(evaluator.tuned, evaluator.law_at(*setting))
 
 
 def search_and_refine(

@@ -2,10 +2,11 @@
 
 With the same seeds at every alpha (common random numbers) the measured ratio is a nearly smooth,
 rising function of alpha: it is bracketed, and Brent's method (SciPy) ends at the first alpha whose
-confidence interval contains the target and is centred near it. If the interval there is too wide,
-the search is repeated from there with twice as many runs (retrospective approximation, H. Chen and
-B. Schmeiser, "Stochastic root finding via retrospective approximation", IIE Transactions 33(3),
-2001; title page read).
+confidence interval contains the target and is centred near it. A setting that a few runs show to be
+far from the target gets no further runs, unless it is the best one in the end. If the interval of
+the confirmed setting is too wide, the search is repeated from there with twice as many runs
+(retrospective approximation, H. Chen and B. Schmeiser, "Stochastic root finding via retrospective
+approximation", IIE Transactions 33(3), 2001; title page read).
 
 Where alpha must be whole and the target lies between two, **beta is the fine adjustment**: windows
 that stay anywhere from alpha to beta are larger where beta is larger. A narrower dead band at the
@@ -17,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from scipy.optimize import brentq
@@ -24,8 +26,8 @@ from scipy.optimize import brentq
 from vegasfluid.tuning.measurement import RatioStatistics
 from vegasfluid.tuning.scalar_root import PLATEAU_TOLERANCE, bracket_root
 
-__all__ = ["CENTRED", "NEAR_ENOUGH", "AlphaSetting", "StochasticRoot", "find_stochastic_root"]
-__all__ += ["retrospective_approximation"]
+__all__ = ["CENTRED", "NEAR_ENOUGH", "SCREENING_RUNS", "AlphaSetting", "StochasticRoot"]
+__all__ += ["find_stochastic_root", "retrospective_approximation"]
 
 OVERREACH = 1.5
 """Length of a step on packets over that of a Newton step with the slope, to pass the root."""
@@ -36,6 +38,8 @@ CENTRED = 0.03
 NEAR_ENOUGH = math.log(1.1)
 """Logarithm of the largest factor between ratio and target with which the nearest setting counts
 as reaching it, where no confidence interval contains the target."""
+SCREENING_RUNS = 4
+"""Runs after which a setting may be known to be far from the target; chosen."""
 DEAD_BAND_COST = 0.01
 """A packet of dead band is changed only if log(ratio) comes nearer to the target by this."""
 WIDER = 4
@@ -61,6 +65,8 @@ class AlphaSetting(NamedTuple):
         return f"alpha {self.alpha:.5g}, beta {self.alpha + self.dead_band:.5g}"
 
 
+Sampler = Callable[[AlphaSetting], RatioStatistics]
+"""Function that measures goodput ratios, one for each run, at a setting."""
 NOT_MEASURED = AlphaSetting(math.nan, math.nan)
 """The best setting before the first measurement."""
 
@@ -108,17 +114,21 @@ class _StochasticRootFinder:
         settable_alpha: returns the nearest alpha that the dialect can represent, packets.
         dead_band: the usual beta - alpha, packets.
         target: the ratio to reach.
+        screen: as `sample_at`, with its first few runs only; None: all runs at every setting.
     """
 
     def __init__(
         self,
-        sample_at: Callable[[AlphaSetting], RatioStatistics],
+        sample_at: Sampler,
         settable_alpha: Callable[[float], float],
         dead_band: float,
         target: float,
+        screen: Sampler | None = None,
     ) -> None:
         self._sample_at, self._settable_alpha = sample_at, settable_alpha
         self._dead_band = dead_band
+        self._screen = screen
+        self._screened = set[AlphaSetting]()
         self.root = StochasticRoot(target)
 
     def distance_at(self, log_alpha: float) -> float:
@@ -131,12 +141,34 @@ class _StochasticRootFinder:
         """log(ratio / target) at a setting; 0, without a measurement, once one is confirmed."""
         root = self.root
         if not root.reached and setting not in root.samples:
-            root.samples[setting] = self._sample_at(setting)
-            root.best = min(root.samples, key=self._cost)
+            root.samples[setting] = self._sample(setting)
+            root.best = self.nearest()
             centred = abs(root.distance(setting)) < CENTRED
             if centred and root.samples[setting].contains(root.target):
                 root.best, root.reached = setting, True
         return 0.0 if root.reached else root.distance(setting)
+
+    def _sample(self, setting: AlphaSetting) -> RatioStatistics:
+        """Goodput ratios at a setting: a few runs if they show it to be far, else all."""
+        if self._screen is not None:
+            sample = self._screen(setting)
+            if abs(math.log(sample.ratio / self.root.target)) - sample.half_width > NEAR_ENOUGH:
+                self._screened.add(setting)
+                return sample
+        return self._sample_at(setting)
+
+    def settle_best(self, choose: Callable[[], AlphaSetting]) -> None:
+        """Choose the best setting and measure it with all runs, until the choice has them all."""
+        root = self.root
+        root.best = choose()
+        while root.best in self._screened:
+            self._screened.remove(root.best)
+            root.samples[root.best] = self._sample_at(root.best)
+            root.best = choose()
+
+    def nearest(self) -> AlphaSetting:
+        """The setting nearest to the target, with a small cost of changed dead bands."""
+        return min(self.root.samples, key=self._cost)
 
     def _cost(self, setting: AlphaSetting) -> float:
         """|log(ratio / target)| of a setting, plus 0.01 for each packet of changed dead band."""
@@ -175,7 +207,7 @@ class _StochasticRootFinder:
 
 
 def find_stochastic_root(
-    sample_at: Callable[[AlphaSetting], RatioStatistics],
+    sample_at: Sampler,
     settable_alpha: Callable[[float], float],
     *,
     target: float,
@@ -184,6 +216,7 @@ def find_stochastic_root(
     bounds: tuple[float, float],
     dead_band: float,
     whole: bool,
+    screen: Sampler | None = None,
 ) -> StochasticRoot:
     """Find the setting whose measured ratio has the target in its confidence interval.
 
@@ -199,11 +232,14 @@ def find_stochastic_root(
         bounds: the smallest and the largest alpha to try, packets.
         dead_band: the usual beta - alpha, packets.
         whole: whether alpha must be whole, so that beta has to help.
+        screen: as `sample_at`, with its first few runs only. A setting has no further runs if the
+            95 % confidence interval of these lies outside a factor of 1.1 of the target, unless it
+            is the best one in the end. None: all runs at every setting.
 
     Returns:
         All measurements, the best setting, and whether it reached the target.
     """
-    finder = _StochasticRootFinder(sample_at, settable_alpha, dead_band, target)
+    finder = _StochasticRootFinder(sample_at, settable_alpha, dead_band, target, screen)
     low, high = math.log(bounds[0]), math.log(bounds[1])
     log_start = min(max(math.log(start), low), high)
     first, second = bracket_root(finder.distance_at, log_start, slope, (low, high), OVERREACH)
@@ -211,21 +247,22 @@ def find_stochastic_root(
         brentq(finder.distance_at, first, second, xtol=RESOLUTION / 2)
     if whole:
         finder.adjust_dead_band()
+    finder.settle_best(finder.nearest)
     root = finder.root
     if root.reached:
         return root
     straddled = root.on_side(above=True) and root.on_side(above=False)
-    return _between_settings(root) if straddled else _out_of_reach(root)
+    return _between_settings(root) if straddled else _out_of_reach(finder)
 
 
-def _out_of_reach(root: StochasticRoot) -> StochasticRoot:
+def _out_of_reach(finder: _StochasticRootFinder) -> StochasticRoot:
     """Complete the result where all measured ratios are on one side of the target.
 
-    Sets the best setting, `reached` (within a factor of 1.1) and the reason; returns `root`.
+    Sets the best setting, `reached` (within a factor of 1.1) and the reason; returns the root.
     """
+    root = finder.root
     if root.distance(root.best) < 0:  # a plateau: of equally good settings, the smallest queue
-        least = root.distance(root.best) - PLATEAU_TOLERANCE
-        root.best = min(one for one in root.samples if root.distance(one) >= least)
+        finder.settle_best(partial(_start_of_plateau, finder))
     ratio, above = root.samples[root.best].ratio, root.distance(root.best) > 0
     side, end = ("smallest", min) if above else ("largest", max)
     root.reached = abs(root.distance(root.best)) < NEAR_ENOUGH
@@ -234,6 +271,13 @@ def _out_of_reach(root: StochasticRoot) -> StochasticRoot:
         f"{ratio:.3g}, {'above' if above else 'below'} {root.target:g}"
     )
     return root
+
+
+def _start_of_plateau(finder: _StochasticRootFinder) -> AlphaSetting:
+    """The smallest setting whose ratio is hardly below that of the one nearest to the target."""
+    root = finder.root
+    least = root.distance(finder.nearest()) - PLATEAU_TOLERANCE
+    return min(one for one in root.samples if root.distance(one) >= least)
 
 
 def _between_settings(root: StochasticRoot) -> StochasticRoot:
