@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.observe.made import BASE, BUFFER, CAPACITY, SEGMENT, TIMES, drop_tail, samples
+from tests.observe.made import (
+    BASE,
+    BUFFER,
+    CAPACITY,
+    SEGMENT,
+    TIMES,
+    drop_tail,
+    queue,
+    samples,
+)
 from tests.paths import ROOT
 from vegasfluid.errors import InvalidInput
 from vegasfluid.observe import Measurement, QueueSamples, estimate, read_files
@@ -170,6 +179,88 @@ def test_whole_milliseconds_are_less_accurate():
     ]
     assert base[0].base_rtt.high == pytest.approx(0.041)  # Linux rounds time stamps down
     assert base[1].base_rtt.high - BASE < 1e-4
+
+
+WAITING = 20.0
+"""Packets that are always in the queue of `standing`."""
+
+
+def standing(shares=(0.6, 0.4), path=True):
+    """Flows of base RTT 40.1 ms in a queue that never has fewer than 20 packets (20 ms)."""
+    ends = {"sender": "a", "receiver": "x"} if path else {}
+    return tuple(
+        samples(f"a:{k} > x", TIMES, share, rtt_s=BASE + queue() / CAPACITY, **ends)
+        for k, share in enumerate(shares)
+    )
+
+
+def router(kind="pfifo", lost=0.0, **more):
+    """Counters of the queue of `standing`, of which the fraction `lost` is dropped."""
+    time = np.arange(60.0)
+    return replace(
+        counters(kind, limit=float(BUFFER)),
+        backlog_packets=queue(time) * (1 + lost),
+        dropped_packets=lost * CAPACITY * time,
+        **more,
+    )
+
+
+def base_rtt_of(flows, *queues):
+    """Base RTT of the first class."""
+    return estimate(Measurement(flows, queues)).classes[0].base_rtt
+
+
+@pytest.mark.parametrize("kind", ["pfifo", "red", "pie"])
+def test_the_routers_queue_corrects_flows_that_never_saw_it_empty(kind):
+    """RTT without the time in the queue, by hand; delayed ACKs may add up to 2.8 ms to RTTs."""
+    alone = base_rtt_of(standing())
+    assert alone.value == pytest.approx(BASE + WAITING / CAPACITY, abs=1e-4)
+    found = base_rtt_of(standing(), router(kind))
+    within(found, BASE, 0.04)
+    assert "tc shows" in found.how
+
+
+def test_packets_that_codel_drops_have_waited_too():
+    """Little: of 1.5 packets that pass the queue in 1 ms one is sent, so 45 packets wait 30 ms."""
+    within(base_rtt_of(standing(), router("codel", lost=0.5)), BASE, 0.04)
+
+
+def test_flows_with_queues_of_their_own_do_not_wait_for_all_packets():
+    found = base_rtt_of(standing(), router("fq_codel"))
+    assert found.value == pytest.approx(BASE + WAITING / CAPACITY, abs=1e-4)
+
+
+def test_a_few_samples_of_the_queue_correct_nothing():
+    time = np.arange(5.0)
+    few = replace(
+        counters(limit=float(BUFFER)),
+        time_s=time,
+        **{
+            name: np.asarray(getattr(router(), name))[:5]
+            for name in ("backlog_packets", "sent_bytes", "sent_packets", "dropped_packets")
+        },
+    )
+    assert "tc shows" not in base_rtt_of(standing(), few).how
+
+
+def test_flows_that_were_not_measured_may_keep_the_queue_filled():
+    """The flow has 0.6 of the link: others may never have let the queue empty."""
+    first = standing((0.6,))[0]
+    noise = np.random.default_rng(1).uniform(-0.1, 0.1, len(TIMES)) * CAPACITY * SEGMENT
+    varying = replace(first, delivered_bytes=first.delivered_bytes + np.cumsum(noise) * 0.3)
+    found = estimate(Measurement((varying,)))
+    assert found.competitors is not None
+    base = found.classes[0].base_rtt
+    assert base.low <= BASE < base.value
+
+
+def test_a_flow_with_a_slightly_larger_smallest_rtt_than_others_indicate_is_between():
+    """0.4 ms more, which is within the accuracy of differences: between both, not beyond."""
+    own = replace(standing(path=False)[0], min_rtt_s=np.full(len(TIMES), BASE))
+    other = replace(standing(path=False)[1], min_rtt_s=np.full(len(TIMES), BASE + 4e-4))
+    values = [each.value for each in base_rtts(time_grid(Measurement((own, other)))).flows]
+    assert values[0] == BASE
+    assert BASE - 2e-4 <= values[1] <= BASE + 3e-4
 
 
 def test_the_queue_is_that_of_the_flow_with_most_packets():

@@ -3,7 +3,11 @@
 A flow that starts while others fill the queue never sees an empty queue: its smallest RTT contains
 queueing. But all flows wait in the same queue, so the differences between their RTTs at the same
 time are the differences between their base RTTs. Another flow, whose smallest RTT is
-free of queueing, thus corrects the first one.
+free of queueing, thus corrects the first one. Where no flow saw an empty queue, the queue's length
+that the router shows does so (`link_counters`).
+
+A receiver that delays ACKs answers the first of two packets when the second arrives. So RTTs are
+longer than base RTT and queueing delay, by a time that is estimated from the flows' rates.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vegasfluid.observe.estimated import Estimated
+from vegasfluid.observe.estimated import NORMAL_QUANTILE, Estimated
+from vegasfluid.observe.link_counters import QueueWaits
 from vegasfluid.observe.time_grid import TimeGrid
 
 __all__ = ["BaseRtts", "base_rtts"]
@@ -21,14 +26,26 @@ MILLISECOND, MICROSECONDS = 5e-4, 5e-5
 """Accuracy of a smallest RTT of whole milliseconds (half of one), and of others (chosen: packets
 and ACKs wait for the host by some tens of microseconds), s. Linux takes RTTs from time stamps, too,
 which count milliseconds and are rounded down."""
-DELAYED_ACK_PACKETS = 1.0
-"""Packets of each flow for which a receiver may wait with an ACK: noise of RTTs."""
+ACK_WAIT, LONGEST_ACK_WAIT = 0.7, 2.8e-3
+"""Mean wait for delayed ACKs: part of the time between two packets of a flow, and the longest, s;
+fitted to kernel traces, where RTTs exceed base RTT and queueing delay by a median of 2.1 ms, and
+with this wait by 0.6 ms."""
+NOISE, LARGEST_NOISE = 0.3, 1.8e-3
+"""Half of the 90 % interval of a flow's difference from the RTTs of others: part of the time
+between two packets of a flow, and the largest, s; fitted to kernel traces."""
 STANDING_QUEUE = 0.01
 """Part of the smallest RTT that may be queueing: fitted to kernel traces, in which flows that saw
 an empty queue were rare."""
-LEAST_CORRECTION = 0.1
-"""Smallest correction of a base RTT, as a fraction of the median RTT (chosen: well above the noise
-of smoothed RTTs on kernel traces)."""
+ARRIVAL = 0.75
+"""Part of its RTT after which a packet's ACK returns from the moment at which it reached the queue
+(chosen: the queue is in the first half of the path)."""
+LEAST_WAITS = 10
+"""Smallest number of samples of the queue from which base RTTs are corrected (chosen)."""
+HOW = ("smallest RTT", "smallest smoothed RTT: an upper bound")
+CORRECTED = (
+    "smallest RTT, corrected by flows that saw a shorter queue",
+    "RTTs without the time in the queue that tc shows",
+)
 
 
 class BaseRtts(NamedTuple):
@@ -43,41 +60,105 @@ class BaseRtts(NamedTuple):
     flows: tuple[Estimated, ...]
     delay: np.ndarray
 
+    def with_standing_queue(self) -> BaseRtts:
+        """The same if flows that were not measured may never have let the queue empty.
 
-def base_rtts(grid: TimeGrid) -> BaseRtts:
+        How long the shortest queue was then is not seen. The lower ends of the intervals allow for
+        one as long as the median queue that was seen.
+        """
+        standing = float(np.median(self.delay))
+        flows = (each._replace(low=max(each.low - standing, 0.0)) for each in self.flows)
+        return self._replace(flows=tuple(flows))
+
+
+class _Reference(NamedTuple):
+    """What the RTTs of a flow with the median base RTT would be with an empty queue.
+
+    Args:
+        value: this RTT, s.
+        error: half of its 90 % interval, s.
+        flows: whether each flow's smallest RTT shows it; (flow,), or one value for all.
+    """
+
+    value: float
+    error: float
+    flows: np.ndarray | np.bool_
+
+
+def base_rtts(grid: TimeGrid, waits: QueueWaits | None = None) -> BaseRtts:
     """Base RTT of each flow, and the queueing delay over time.
 
-    A base RTT is the flow's smallest RTT, or less if other flows saw a clearly shorter queue.
+    A base RTT is the flow's smallest RTT, or less if other flows, or the router, saw a clearly
+    shorter queue. If they saw a slightly shorter one, it is the mean of both.
 
     Args:
         grid: samples of all flows at common times.
+        waits: waiting times in the bottleneck's queue, from the router; None: not measured.
     """
-    common = _median_of_flows(grid.rtt)
-    offset = np.nanmedian(grid.rtt - common, axis=1)
+    interval = grid.span / np.maximum(grid.packets, 1.0)
+    noise = np.minimum(NOISE * interval, LARGEST_NOISE)
+    ack_wait = np.minimum(ACK_WAIT * interval, LONGEST_ACK_WAIT)
+    rtt = grid.rtt - ack_wait[:, None] / 2  # half of it, as not all receivers delay ACKs
+    common = _median_of_flows(rtt)
+    offset = _of_paths(grid, np.nanmedian(rtt - common, axis=1))
     least, accuracy = _least_of_paths(grid)
-    tolerance = max(LEAST_CORRECTION * float(np.nanmedian(common)), _noise(grid))
-    queueing = least - offset
-    shared = float(np.nanmedian(queueing[queueing <= np.nanmin(queueing) + tolerance]))
-    best = _on_path_of(grid, int(np.nanargmin(queueing)))
-    corrected = np.where(best, least, shared + offset)
-    is_corrected = least - corrected > tolerance
-    base = np.where(is_corrected, corrected, least)
-    estimates = tuple(
-        _smoothed(float(least[k]), accuracy[k])
-        if grid.is_smoothed[k] and not is_corrected[k]
-        else _estimate(
-            base[k],
-            bool(is_corrected[k]),
-            corrected[k],
-            least[k],
-            tolerance,
-            accuracy[k],
-            bool(best[k]),
-        )
-        for k in range(len(base))
-    )
+    reference = _reference_of_flows(grid, least - offset, noise)
+    other_half = float(np.median(ack_wait)) / 2
+    seen = None if waits is None else _reference_of_queue(grid.time, common, waits, other_half)
+    by_queue = False
+    if seen is not None and reference.value - seen.value > seen.error + reference.error:
+        by_queue, reference = True, seen
+    corrected, tolerance = reference.value + offset, np.hypot(reference.error, noise)
+    changed = least - corrected > tolerance
+    between = np.where(reference.flows, least, (least + np.minimum(corrected, least)) / 2)
+    base = np.maximum(np.where(changed, corrected, between), accuracy)
+    low, high = (1 - STANDING_QUEUE) * least - accuracy, least + accuracy
+    low = np.where(reference.flows, low, np.minimum(low, corrected - tolerance))
+    low = np.where(grid.is_smoothed, 0.0, low)
+    low = np.maximum(np.where(changed, base - tolerance, low), 0.0)
+    high = np.where(changed, np.minimum(base + tolerance, least), high)
+    how = [
+        CORRECTED[by_queue] if fix else HOW[smooth]
+        for fix, smooth in zip(changed, grid.is_smoothed.astype(int), strict=True)
+    ]
+    estimates = map(Estimated, base.tolist(), low.tolist(), high.tolist(), how)
     delay = _median_of_flows(grid.rtt - base[:, None], grid.packets)
-    return BaseRtts(estimates, np.maximum(delay, 0.0))
+    return BaseRtts(tuple(estimates), np.maximum(delay, 0.0))
+
+
+def _reference_of_flows(grid: TimeGrid, queueing: np.ndarray, noise: np.ndarray) -> _Reference:
+    """The reference from the flows that saw the shortest queue.
+
+    Args:
+        grid: samples of all flows at common times.
+        queueing: smallest RTT of each flow without its difference from the others, s; (flow,).
+        noise: half of the 90 % interval of this difference, s; (flow,).
+    """
+    first = int(np.nanargmin(queueing))
+    near = queueing <= queueing[first] + np.hypot(noise, noise[first])
+    error = float(np.median(noise[near])) / np.sqrt(near.sum())
+    return _Reference(float(np.median(queueing[near])), error, _on_path_of(grid, first))
+
+
+def _reference_of_queue(
+    time: np.ndarray, common: np.ndarray, waits: QueueWaits, ack_wait: float
+) -> _Reference | None:
+    """The reference from the time that packets wait in the queue; None: hardly any samples.
+
+    Args:
+        time: times, s; (time,).
+        common: RTT of a flow with the median base RTT at these times, s; (time,).
+        waits: waiting times in the queue.
+        ack_wait: mean wait for delayed ACKs that `common` contains, and its error, s.
+    """
+    arrival = waits.time + ARRIVAL * float(np.median(common))
+    there = (arrival >= time[0]) & (arrival <= time[-1])
+    if there.sum() < LEAST_WAITS:
+        return None
+    differences = np.interp(arrival[there], time, common) - waits.seconds[there]
+    sampling = NORMAL_QUANTILE * float(differences.std()) / np.sqrt(there.sum())
+    error = float(np.linalg.norm([sampling, waits.packet / 2, ack_wait]))
+    return _Reference(float(differences.mean()) - ack_wait, error, np.False_)
 
 
 def _median_of_flows(values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -111,6 +192,11 @@ def _least_of_paths(grid: TimeGrid) -> tuple[np.ndarray, np.ndarray]:
     return np.array([least for least, _ in found]), np.array([accuracy for _, accuracy in found])
 
 
+def _of_paths(grid: TimeGrid, values: np.ndarray) -> np.ndarray:
+    """Median over the flows of each flow's path; (flow,). The values are differences of RTTs, s."""
+    return np.array([np.median(values[_on_path_of(grid, k)]) for k in range(len(values))])
+
+
 def _smallest(values: np.ndarray) -> tuple[float, float]:
     """Smallest RTT of a path and its accuracy, s, from the smallest RTTs of its flows; (flow,).
 
@@ -132,51 +218,3 @@ def _on_path_of(grid: TimeGrid, flow: int) -> np.ndarray:
     return np.array(
         [k == flow or (path != "" and each == path) for k, each in enumerate(grid.paths)]
     )
-
-
-def _noise(grid: TimeGrid) -> float:
-    """Time for which receivers may delay ACKs, s: a flow delivers one packet in it, on average."""
-    return DELAYED_ACK_PACKETS * len(grid.rtt) * grid.span / max(float(grid.packets.sum()), 1.0)
-
-
-def _smoothed(least: float, accuracy: float) -> Estimated:
-    """Base RTT, s, of a flow of which only smoothed RTTs are known: an upper bound.
-
-    How long the queue was at least is not seen, so the lower end is 0.
-
-    Args:
-        least: smallest smoothed RTT, s; it is the estimate.
-        accuracy: of the host's RTTs, s.
-    """
-    return Estimated(least, 0.0, least + accuracy, "smallest smoothed RTT: an upper bound")
-
-
-def _estimate(
-    value: float,
-    changed: bool,
-    corrected: float,
-    least: float,
-    tolerance: float,
-    accuracy: float,
-    has_best_path: bool,
-) -> Estimated:
-    """A flow's base RTT, s, with its interval.
-
-    Args:
-        value: the base RTT, s.
-        changed: whether `value` is the corrected base RTT, not the smallest RTT.
-        corrected: base RTT that the RTTs of the other flows indicate, s.
-        least: smallest RTT of the flow, s.
-        tolerance: uncertainty of `corrected`, s.
-        accuracy: of the host's RTTs, s.
-        has_best_path: whether it has the path of the flow that saw the shortest queue.
-    """
-    if changed:
-        how = "smallest RTT, corrected by flows that saw a shorter queue"
-        return Estimated(
-            value, max(value - tolerance / 2, 0.0), min(value + tolerance / 2, least), how
-        )
-    low = (1 - STANDING_QUEUE) * least
-    if not has_best_path:  # that this flow saw as short a queue is known with the tolerance only
-        low = min(low, max(min(corrected, least) - tolerance, 0.0))
-    return Estimated(value, max(low - accuracy, 0.0), least + accuracy, "smallest RTT")

@@ -199,19 +199,20 @@ def observed(measurement: Measurement) -> ObservedMeans:
     grid = time_grid(measurement)
     rates = flow_rates(grid)
     vegas = np.array([control == VEGAS for control in grid.controls])
-    delay = base_rtts(grid).delay
+    link = link_counters(measurement.queues, grid.packet_bytes)
+    base = base_rtts(grid, link and link.waits)
     losses = np.diff(grid.loss_counts)
     names = dict.fromkeys(grid.controls)
     return ObservedMeans(
         flows={name: grid.controls.count(name) for name in names},
         ratio=ratio_of(rates, vegas, grid.controls),
         throughput=mean_of(lambda data: float(np.nansum(data, axis=0).mean()), rates),
-        queueing_delay=mean_of(lambda data: float(data.mean()), delay),
+        queueing_delay=mean_of(lambda data: float(data.mean()), base.delay),
         retransmit_share=mean_of(lambda data: float(data[0].sum() / max(data[1].sum(), 1)), losses)
         if grid.has_repeated.any()
         else unknown("retransmissions were not measured"),
         jain_index=mean_of(lambda data: float(jain_index(means(data))), rates),
-        estimate=estimate_grid(grid, link_counters(measurement.queues, grid.packet_bytes)),
+        estimate=estimate_grid(grid, link, base),
     )
 
 

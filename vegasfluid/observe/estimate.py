@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vegasfluid.observe.base_rtt import base_rtts
+from vegasfluid.observe.base_rtt import BaseRtts, base_rtts
 from vegasfluid.observe.bottleneck_queue import (
     Discipline,
     QueueShape,
@@ -134,20 +134,23 @@ def estimate(measurement: Measurement) -> NetworkEstimate:
         InvalidInput: if no flow has enough packets and samples.
     """
     grid = time_grid(measurement)
-    return estimate_grid(grid, link_counters(measurement.queues, grid.packet_bytes))
+    link = link_counters(measurement.queues, grid.packet_bytes)
+    return estimate_grid(grid, link, base_rtts(grid, link and link.waits))
 
 
-def estimate_grid(grid: TimeGrid, link: LinkCounters | None = None) -> NetworkEstimate:
+def estimate_grid(grid: TimeGrid, link: LinkCounters | None, base: BaseRtts) -> NetworkEstimate:
     """Estimate a network from samples of its flows.
 
     Args:
         grid: samples of all measured flows at common times.
         link: counters of the bottleneck's queue; None: not measured.
+        base: base RTTs and queueing delay of the flows.
     """
-    base = base_rtts(grid)
     rates = capacity(grid, base.delay)
     shape = queue_shape(grid, base.delay)
     others = _competitors(grid, rates, link)
+    if others is not None and (link is None or link.waits is None):
+        base = base.with_standing_queue()
     found = _capacity(grid, rates, others, link)
     queue = link.discipline if link and link.discipline else discipline(shape)
     early = None

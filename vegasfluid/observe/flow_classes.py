@@ -29,7 +29,7 @@ class MeasuredClass(NamedTuple):
         control: congestion control; empty: not known.
         flows: indices of its flows in the time grid.
         path: both addresses of all its flows; empty: not known, or several.
-        base_rtt: base RTT, s; its interval contains those of all flows.
+        base_rtt: mean base RTT, s; its interval contains those of all flows.
         base_rtts: base RTT of each flow, s, in the order of `flows`.
         goodput: mean rate of a flow, packets/s.
         window: mean window, packets; NaN: not measured.
@@ -71,7 +71,7 @@ def measured_classes(grid: TimeGrid, base: Sequence[Estimated]) -> tuple[Measure
         for group in groups:
             name = control or UNNAMED
             if len(groups) > 1:
-                name += f"_{_middle(group, base) * 1e3:.0f}ms"
+                name += f"_{_mean(group, base) * 1e3:.0f}ms"
             classes.append(_class(grid, base, name, group))
     return tuple(classes)
 
@@ -81,9 +81,9 @@ def _same(base_rtt: float) -> float:
     return max(SAME_SECONDS, SAME * base_rtt)
 
 
-def _middle(group: Sequence[int], base: Sequence[Estimated]) -> float:
-    """Median base RTT of a group of flows, s."""
-    return float(np.median([float(base[flow].value or 0) for flow in group]))
+def _mean(group: Sequence[int], base: Sequence[Estimated]) -> float:
+    """Mean base RTT of a group of flows, s."""
+    return float(np.mean([float(base[flow].value or 0) for flow in group]))
 
 
 def _groups(members: Sequence[int], base: Sequence[Estimated]) -> list[list[int]]:
@@ -105,8 +105,8 @@ def _class(
     """A class with its means over the measurement."""
     places = list(flows)
     control = grid.controls[places[0]]
-    value = _middle(places, base)
-    how = base[places[0]].how + ("" if len(places) == 1 else f", median of {len(places)} flows")
+    value = _mean(places, base)
+    how = base[places[0]].how + ("" if len(places) == 1 else f", mean of {len(places)} flows")
     low = min(base[flow].low for flow in places)
     high = max(base[flow].high for flow in places)
     there = np.isfinite(grid.rtt[places])

@@ -11,7 +11,7 @@ from vegasfluid.observe.bottleneck_queue import DROP_TAIL, Discipline
 from vegasfluid.observe.estimated import Estimated
 from vegasfluid.observe.measurement import QueueSamples
 
-__all__ = ["LinkCounters", "capacity_of_counters", "link_counters"]
+__all__ = ["LinkCounters", "QueueWaits", "capacity_of_counters", "link_counters"]
 
 FIRST_IN_FIRST_OUT = ("pfifo", "bfifo", "pfifo_fast")
 """Disciplines of Linux that are drop-tail."""
@@ -22,6 +22,10 @@ LENGTHS = ("limit", "min", "max")
 CONTAINERS = ("tbf", "htb", "hfsc", "mq", "prio", "noqueue", "clsact", "ingress")
 """Disciplines whose counters are not used: packets wait in other disciplines, or do not wait."""
 
+ONE_QUEUE = (*FIRST_IN_FIRST_OUT, "red", "codel", "pie")
+"""Disciplines in which packets leave in the order of their arrival, whatever their flow."""
+HEAD_DROPS = ("codel",)
+"""Those of them that drop packets when they leave, not when they arrive."""
 LINK_HEADER_BYTES = 14
 """Bytes of an Ethernet header, which tc counts and model files do not."""
 LEAST_SAMPLES = 4
@@ -34,6 +38,23 @@ ROUNDING = 1e-3
 """Relative uncertainty of counters that are read at times known to a millisecond."""
 
 
+class QueueWaits(NamedTuple):
+    """Waiting times in a queue that all flows share.
+
+    They are the packets in the queue over the rate at which packets pass it (J. D. C. Little, "A
+    proof for the queuing formula: L = lambda W", Operations Research 9(3), 1961).
+
+    Args:
+        time: times, s; (sample,).
+        seconds: waiting times, s; (sample,).
+        packet: transmission time of a packet, s.
+    """
+
+    time: np.ndarray
+    seconds: np.ndarray
+    packet: float
+
+
 class LinkCounters(NamedTuple):
     """Estimates from the counters of the bottleneck's queue.
 
@@ -41,11 +62,13 @@ class LinkCounters(NamedTuple):
         discipline: its discipline; None: not known.
         limit: its limit, packets; None: not shown.
         capacity: capacity, packets/s; None: counters are missing, or the queue was rarely filled.
+        waits: waiting times; None: not known, or flows have queues of their own.
     """
 
     discipline: Discipline | None
     limit: float | None
     capacity: Estimated | None
+    waits: QueueWaits | None = None
 
 
 def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCounters | None:
@@ -74,7 +97,32 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
     limit = numbers.pop("limit", 0.0)
     name = DROP_TAIL if queue.kind in FIRST_IN_FIRST_OUT else queue.kind
     found = Discipline(name, True, f"tc shows {queue.kind}", numbers) if name else None
-    return LinkCounters(found, limit or None, _counted(queue, packet_bytes))
+    capacity = _counted(queue, packet_bytes)
+    return LinkCounters(found, limit or None, capacity, _waits(queue, capacity))
+
+
+def _waits(queue: QueueSamples, capacity: Estimated | None) -> QueueWaits | None:
+    """Waiting times in a queue with a capacity in packets/s; None: they are not known.
+
+    CoDel drops packets at the head of the queue, so that they wait, too, and pass it.
+    """
+    backlog = queue.backlog_packets
+    if queue.kind not in ONE_QUEUE or backlog is None or capacity is None or not capacity.value:
+        return None
+    known = np.isfinite(backlog)
+    if known.sum() < LEAST_SAMPLES:
+        return None
+    rate = capacity.value
+    if queue.kind in HEAD_DROPS:
+        sent, dropped = (_increase(each) for each in (queue.sent_packets, queue.dropped_packets))
+        rate *= 1 + dropped / max(sent, 1.0)
+    return QueueWaits(queue.time_s[known], backlog[known] / rate, 1 / capacity.value)
+
+
+def _increase(counter: np.ndarray | None) -> float:
+    """Increase of a counter during the measurement; 0 where it was not measured."""
+    known = np.zeros(1) if counter is None else counter[np.isfinite(counter)]
+    return float(known[-1] - known[0]) if len(known) else 0.0
 
 
 def _last(counter: np.ndarray | None) -> float:
