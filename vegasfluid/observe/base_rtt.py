@@ -106,7 +106,7 @@ def base_rtts(grid: TimeGrid, waits: QueueWaits | None = None) -> BaseRtts:
     other_half = float(np.median(ack_wait)) / 2
     seen = None if waits is None else _reference_of_queue(grid.time, common, waits, other_half)
     by_queue = False
-    if seen is not None and reference.value - seen.value > seen.error + reference.error:
+    if seen is not None and reference.value - seen.value > np.hypot(seen.error, reference.error):
         by_queue, reference = True, seen
     corrected, tolerance = reference.value + offset, np.hypot(reference.error, noise)
     changed = least - corrected > tolerance

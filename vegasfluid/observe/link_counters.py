@@ -26,6 +26,8 @@ ONE_QUEUE = (*FIRST_IN_FIRST_OUT, "red", "codel", "pie")
 """Disciplines in which packets leave in the order of their arrival, whatever their flow."""
 HEAD_DROPS = ("codel",)
 """Those of them that drop packets when they leave, not when they arrive."""
+HALF_SENT = 0.5
+"""Part of the first packet in the queue that is sent already, on average."""
 LINK_HEADER_BYTES = 14
 """Bytes of an Ethernet header, which tc counts and model files do not."""
 LEAST_SAMPLES = 4
@@ -41,8 +43,9 @@ ROUNDING = 1e-3
 class QueueWaits(NamedTuple):
     """Waiting times in a queue that all flows share.
 
-    They are the packets in the queue over the rate at which packets pass it (J. D. C. Little, "A
-    proof for the queuing formula: L = lambda W", Operations Research 9(3), 1961).
+    They are the packets in the queue, of which the first is half sent, over the rate at which
+    packets pass it (J. D. C. Little, "A proof for the queuing formula: L = lambda W", Operations
+    Research 9(3), 1961).
 
     Args:
         time: times, s; (sample,).
@@ -116,7 +119,8 @@ def _waits(queue: QueueSamples, capacity: Estimated | None) -> QueueWaits | None
     if queue.kind in HEAD_DROPS:
         sent, dropped = (_increase(each) for each in (queue.sent_packets, queue.dropped_packets))
         rate *= 1 + dropped / max(sent, 1.0)
-    return QueueWaits(queue.time_s[known], backlog[known] / rate, 1 / capacity.value)
+    waiting = np.maximum(backlog[known] - HALF_SENT, 0.0)
+    return QueueWaits(queue.time_s[known], waiting / rate, 1 / capacity.value)
 
 
 def _increase(counter: np.ndarray | None) -> float:
