@@ -99,7 +99,8 @@ class QueueSamples:
         backlog_bytes: bytes in the queue; (sample,).
         sent_bytes: bytes sent so far; (sample,).
         sent_packets: packets sent so far; (sample,).
-        dropped_packets: packets dropped so far, for any reason; (sample,).
+        dropped_packets: packets dropped so far, for any reason but that a later ACK replaces them
+            (the ACK filter of CAKE); (sample,).
         overflow_packets: packets dropped so far because the queue was full; (sample,).
         marked_packets: packets with an ECN mark so far; (sample,).
         delay_s: queueing delay as the discipline measures it, s; (sample,).
