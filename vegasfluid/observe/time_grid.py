@@ -148,7 +148,8 @@ def time_grid(measurement: Measurement) -> TimeGrid:
             f"of at least one flow with {LEAST_PACKETS:g} packets, {LEAST_SAMPLES} samples, and "
             f"RTTs after the first {BEGINNING:.0%} of the time (at most {LONGEST_BEGINNING:g} s)"
         )
-        raise InvalidInput("observe", "the measurement", allowed, Words("without such a flow"))
+        found = f"without such a flow{_longest(measurement)}"
+        raise InvalidInput("observe", "the measurement", allowed, Words(found))
     least = [_least_rtt(flow) for flow in flows]
     return TimeGrid(
         time=time,
@@ -192,6 +193,31 @@ def _used(measurement: Measurement) -> list[FlowSamples]:
     packets = {name: np.nanmax(_packets(flow)) for name, flow in flows.items()}
     most = max(packets.values(), default=0.0)
     return [flow for name, flow in flows.items() if packets[name] >= LEAST_SHARE * most]
+
+
+def _longest(measurement: Measurement) -> str:
+    """What the flow with most samples has, for a message; samples are those with RTT and data."""
+    sizes = [(0, 0.0, 0.0)]
+    for flow in measurement.flows:
+        series = [flow.rtt_s, flow.transferred_bytes]
+        known = [np.isfinite(each) for each in series if each is not None]
+        both = np.logical_and.reduce(known) if len(known) == len(series) else np.zeros(1, bool)
+        if both.any():
+            span = float(np.ptp(flow.time_s[both]))
+            sizes.append((int(both.sum()), float(np.ptp(_packets(flow)[both])), span))
+    samples, packets, span = max(sizes)
+    flows = _number_of(len(measurement.flows), "flow")
+    if not measurement.flows:
+        return f": it has {flows}, and {_number_of(len(measurement.queues), 'queue')}"
+    return (
+        f": of {flows}, the longest has {_number_of(samples, 'sample')} with RTT and data, "
+        f"{_number_of(int(packets), 'packet')}, and {span:.3g} s"
+    )
+
+
+def _number_of(count: int, noun: str) -> str:
+    """A number with its noun, which gets an s where the number is not 1."""
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _segment(flow: FlowSamples) -> float:
