@@ -51,6 +51,7 @@ class TimeGrid(NamedTuple):
         has_repeated: whether each flow has that counter; (flow,).
         least_rtt: smallest RTT of each flow, s; (flow,).
         is_smoothed: whether it is the smallest smoothed RTT, an upper bound; (flow,).
+        rtt_step: step by which the host rounds RTTs down, s; 0: not known; (flow,).
         controls: congestion control of each flow; empty: not known.
         paths: path of each flow, its two addresses; empty: not known.
         packet_bytes: size of a full packet on the wire, bytes.
@@ -64,6 +65,7 @@ class TimeGrid(NamedTuple):
     has_repeated: np.ndarray
     least_rtt: np.ndarray
     is_smoothed: np.ndarray
+    rtt_step: np.ndarray
     controls: tuple[str, ...]
     paths: tuple[str, ...]
     packet_bytes: int
@@ -160,6 +162,7 @@ def time_grid(measurement: Measurement) -> TimeGrid:
         has_repeated=np.array([flow.retransmitted_packets is not None for flow in flows]),
         least_rtt=np.array([rtt for rtt, _ in least]),
         is_smoothed=np.array([is_smoothed for _, is_smoothed in least]),
+        rtt_step=np.array([flow.rtt_step_s or 0.0 for flow in flows]),
         controls=tuple(flow.congestion_control or "" for flow in flows),
         paths=tuple(_path(flow) for flow in flows),
         packet_bytes=round(max(_segment(flow) for flow in flows)) + HEADER_BYTES,
