@@ -19,7 +19,8 @@ def next_measurements(found: NetworkEstimate) -> list[str]:
     advice = []
     if not found.is_full:
         advice.append(
-            "The link was never full. Measure while it is: iperf3 -c SERVER -P 4 -t 60 --json."
+            "The link was not full, as far as this measurement shows. Fill it (iperf3 -c SERVER"
+            " -P 4 -t 60), and measure with ss -tin ten times a second."
         )
     elif found.competitors is not None:
         advice.append(

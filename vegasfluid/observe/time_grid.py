@@ -28,6 +28,10 @@ HEADER_BYTES = 52
 """Headers of IPv4 and of TCP with time stamps, bytes."""
 LEAST_RTTS = 2
 """Number of times of the grid with an RTT below which a flow is left out."""
+SEND_BUFFER = 4.0
+"""Most data that was given to TCP and not delivered, relative to the largest congestion window:
+Linux lets a send buffer grow to twice the window in memory, which headers need, too (RFC 9293 has
+no limit; at the ends of two public reports of iperf3 it was 2.9 and 3.5)."""
 STEADY = ("vegas",)
 """Congestion controls whose windows hardly vary: constant rates and correlations show nothing."""
 LEAST_STEPS = 2.0
@@ -51,6 +55,8 @@ class TimeGrid(NamedTuple):
         has_repeated: whether each flow has that counter; (flow,).
         least_rtt: smallest RTT of each flow, s; (flow,).
         is_smoothed: whether it is the smallest smoothed RTT, an upper bound; (flow,).
+        undelivered: most data that may have been given to TCP and not delivered yet, packets, where
+            `delivered` counts the data given to TCP; 0 where it counts data delivered; (flow,).
         rtt_step: step by which the host rounds RTTs down, s; 0: not known; (flow,).
         controls: congestion control of each flow; empty: not known.
         paths: path of each flow, its two addresses; empty: not known.
@@ -65,6 +71,7 @@ class TimeGrid(NamedTuple):
     has_repeated: np.ndarray
     least_rtt: np.ndarray
     is_smoothed: np.ndarray
+    undelivered: np.ndarray
     rtt_step: np.ndarray
     controls: tuple[str, ...]
     paths: tuple[str, ...]
@@ -162,6 +169,7 @@ def time_grid(measurement: Measurement) -> TimeGrid:
         has_repeated=np.array([flow.retransmitted_packets is not None for flow in flows]),
         least_rtt=np.array([rtt for rtt, _ in least]),
         is_smoothed=np.array([is_smoothed for _, is_smoothed in least]),
+        undelivered=np.array([_undelivered(flow) for flow in flows]),
         rtt_step=np.array([flow.rtt_step_s or 0.0 for flow in flows]),
         controls=tuple(flow.congestion_control or "" for flow in flows),
         paths=tuple(_path(flow) for flow in flows),
@@ -238,6 +246,19 @@ def _packets(flow: FlowSamples) -> np.ndarray:
     data = flow.transferred_bytes
     assert data is not None  # flows without it are left out
     return (data - data[np.isfinite(data)][0]) / _segment(flow)
+
+
+def _undelivered(flow: FlowSamples) -> float:
+    """Most data that may have been given to TCP and not delivered, packets; 0 if not counted so."""
+    if flow.delivered_bytes is not None:
+        return 0.0
+    window = flow.window_packets
+    if window is not None and np.isfinite(window).any():
+        return SEND_BUFFER * float(np.nanmax(window))
+    assert flow.rtt_s is not None  # flows without it are left out
+    known = np.isfinite(_packets(flow))
+    rate = np.ptp(_packets(flow)[known]) / np.ptp(flow.time_s[known])
+    return SEND_BUFFER * float(rate * np.nanmax(flow.rtt_s))
 
 
 def _least_rtt(flow: FlowSamples) -> tuple[float, bool]:
