@@ -207,21 +207,20 @@ def _used(measurement: Measurement) -> list[FlowSamples]:
 
 
 def _longest(measurement: Measurement) -> str:
-    """What the flow with most samples has, for a message; samples are those with RTT and data."""
+    """What the flow with most samples has, for a message: samples are those of RTT or of data."""
     sizes = [(0, 0.0, 0.0)]
     for flow in measurement.flows:
-        series = [flow.rtt_s, flow.transferred_bytes]
-        known = [np.isfinite(each) for each in series if each is not None]
-        both = np.logical_and.reduce(known) if len(known) == len(series) else np.zeros(1, bool)
-        if both.any():
-            span = float(np.ptp(flow.time_s[both]))
-            sizes.append((int(both.sum()), float(np.ptp(_packets(flow)[both])), span))
+        if flow.rtt_s is not None and flow.transferred_bytes is not None:
+            known = np.isfinite(flow.transferred_bytes)
+            samples = min(int(known.sum()), int(np.isfinite(flow.rtt_s).sum()))
+            packets = float(np.ptp(_packets(flow)[known]))
+            sizes.append((samples, packets, float(np.ptp(flow.time_s[known]))))
     samples, packets, span = max(sizes)
     flows = _number_of(len(measurement.flows), "flow")
     if not measurement.flows:
         return f": it has {flows}, and {_number_of(len(measurement.queues), 'queue')}"
     return (
-        f": of {flows}, the longest has {_number_of(samples, 'sample')} with RTT and data, "
+        f": of {flows}, the longest has {_number_of(samples, 'sample')} of RTT and data, "
         f"{_number_of(int(packets), 'packet')}, and {span:.3g} s"
     )
 
