@@ -79,14 +79,16 @@ class Flow:
 
 
 def is_ss(head: str) -> bool:
-    """Whether the beginning of a file is output of `ss -ti`.
+    """Whether the beginning of a file is output of `ss`, also of one that lists no connection.
 
     Args:
         head: beginning of the file.
     """
-    return bool(re.search(r"(?:^|\s)(?:cwnd:\d|rtt:\d)", head)) and any(
-        CONNECTION.match(_without_time(line.strip())) for line in head.splitlines()
-    )
+    lines = [_without_time(line.strip()) for line in head.splitlines()]
+    if any(HEADER.match(line) for line in lines):
+        return True
+    has_values = re.search(r"(?:^|\s)(?:cwnd:\d|rtt:\d)", head)
+    return bool(has_values) and any(CONNECTION.match(line) for line in lines)
 
 
 def read_ss(path: Path, interval: float | None = None) -> Measurement:
