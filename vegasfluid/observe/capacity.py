@@ -84,8 +84,8 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     rtt = float(np.nanmedian(grid.rtt))
     least = max(LEAST_INTERVAL, STEPS * grid.step)
     rates, is_busy = _rates(grid.time, total, queued, max(least, ROUND_TRIPS * rtt))
-    unsure = float(grid.undelivered.sum())
-    highest = _lower_bound(grid, mean_rate, rates, unsure)
+    undelivered = float(grid.undelivered.sum())
+    highest = _lower_bound(grid, mean_rate, rates, undelivered)
     wanted = LEAST_BUSY
     is_constant = float(rates.std() / rates.mean()) <= CONSTANT
     if is_busy.sum() < LEAST_BUSY and is_constant and np.mean(queued) > FULL_SHARE:
@@ -99,15 +99,15 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
         return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
     used = rates[is_busy]
     variation = _variation(used, bool(is_busy.all()))
-    counted = (PACKETS_OF_INTERVAL + unsure) / (mean_rate * grid.span / len(rates))
+    counted = (PACKETS_OF_INTERVAL + undelivered) / (mean_rate * grid.span / len(rates))
     if counted > COARSEST:
         why = "data given to TCP was counted, not data delivered, and send buffers hold much of it"
-        if unsure <= PACKETS_OF_INTERVAL:
+        if undelivered <= PACKETS_OF_INTERVAL:
             why = "too few packets were delivered while the link was full"
         return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
     if variation <= max(CONSTANT, counted):
         found = _constant_rate(grid.time, total, used, bool(is_busy.all()))
-        found = found.widened(unsure / grid.span)
+        found = found.widened(undelivered / grid.span)
         if set(grid.controls) <= set(STEADY):
             found = found._replace(how=f"{found.how}; other Vegas flows would not show")
         return Capacity(found, busy, variation, all_seen=True)
@@ -115,17 +115,17 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     return Capacity(unknown(why, low=highest), busy, variation, all_seen=False)
 
 
-def _lower_bound(grid: TimeGrid, mean_rate: float, rates: np.ndarray, unsure: float) -> float:
+def _lower_bound(grid: TimeGrid, mean_rate: float, rates: np.ndarray, undelivered: float) -> float:
     """Largest total rate at which data was surely delivered, packets/s.
 
     Args:
         grid: samples of all flows at common times.
         mean_rate: mean total rate, packets/s.
         rates: total rates in intervals of equal length, packets/s; (interval,).
-        unsure: packets that may have been counted and not delivered.
+        undelivered: packets that may have been counted and not delivered.
     """
-    of_all = mean_rate - unsure / grid.span
-    of_intervals = rates - unsure * len(rates) / grid.span
+    of_all = mean_rate - undelivered / grid.span
+    of_intervals = rates - undelivered * len(rates) / grid.span
     return float(np.max(of_intervals, initial=max(of_all, 0.0)))
 
 

@@ -64,7 +64,7 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
     waiting = [queue for queue in queues if queue.kind not in CONTAINERS]
     if not waiting:
         return None
-    queue = max(waiting, key=_signs_of_a_bottleneck)
+    queue = max(waiting, key=_bottleneck_rank)
     scale = 1 / (packet_bytes + LINK_HEADER_BYTES) if queue.kind in IN_BYTES else 1.0
     numbers = {
         name: float(value) * scale
@@ -80,7 +80,7 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
     return LinkCounters(found, limit or None, _counted(queue, packet_bytes))
 
 
-def _signs_of_a_bottleneck(queue: QueueSamples) -> tuple[float, ...]:
+def _bottleneck_rank(queue: QueueSamples) -> tuple[float, ...]:
     """Numbers by which the bottleneck is chosen, the most important one first."""
     new_drops, drops = _increase_and_last(queue.dropped_packets)
     new_packets, packets = _increase_and_last(queue.sent_packets)

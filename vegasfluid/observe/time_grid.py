@@ -157,7 +157,7 @@ def time_grid(measurement: Measurement) -> TimeGrid:
             f"of at least one flow with {LEAST_PACKETS:g} packets, {LEAST_SAMPLES} samples, and "
             f"RTTs after the first {BEGINNING:.0%} of the time (at most {LONGEST_BEGINNING:g} s)"
         )
-        found = f"without such a flow{_longest(measurement)}"
+        found = f"without such a flow{_longest_flow(measurement)}"
         raise InvalidInput("observe", "the measurement", allowed, Words(found))
     least = [_least_rtt(flow) for flow in flows]
     return TimeGrid(
@@ -206,7 +206,7 @@ def _used(measurement: Measurement) -> list[FlowSamples]:
     return [flow for name, flow in flows.items() if packets[name] >= LEAST_SHARE * most]
 
 
-def _longest(measurement: Measurement) -> str:
+def _longest_flow(measurement: Measurement) -> str:
     """What the flow with most samples has, for a message: samples are those of RTT or of data."""
     sizes = [(0, 0.0, 0.0)]
     for flow in measurement.flows:
