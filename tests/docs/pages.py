@@ -6,8 +6,9 @@ that code compiles, that models can be read, and that commands and their options
 
 - `python` blocks run one after another, with the same names. One with a file for its caption is
   written there, and can be imported as a part of the package.
-- `sh` blocks: lines that begin with `vegasfluid` run in this process and have to end well; what
-  else a reader may type (`KNOWN`) is not run, but what it names has to be there.
+- `sh` blocks: lines that begin with `vegasfluid` run in this process and have to end well, or with
+  the status that a comment states (`# exit status 3`); what else a reader may type (`KNOWN`) is not
+  run, but what it names has to be there.
 - `crosscheck` runs if its references are here, and may end with status 3; otherwise its options are
   looked up, and the `text` behind it must have the form of what it prints.
 - `explore` runs until Ctrl-C, and `init` asks: only their options are looked up.
@@ -65,6 +66,17 @@ MEASUREMENTS = {
     "tc.txt": "droptail_tc.txt",
     "before.txt": "vegas_before_ss.txt",
     "after.txt": "vegas_after_ss.txt",
+    "iperf-3.0.11.json": "iperf-3.0.11.json",
+    "flent_codel.csv": "public/flent_codel.csv",
+    "flent_lfq_cobalt.csv": "public/flent_lfq_cobalt.csv",
+    "iperf3_both_directions.json": "public/iperf3_both_directions.json",
+    "iperf3_lan.json": "public/iperf3_lan.json",
+    "iperf3_mininet.json": "public/iperf3_mininet.json",
+    "iperf3_wan.json": "public/iperf3_wan.json",
+    "smtp_headers.pcap": "public/smtp_headers.pcap",
+    "ss_listing.txt": "public/ss_listing.txt",
+    "ss_no_connection.txt": "public/ss_no_connection.txt",
+    "tc_cake.json": "public/tc_cake.json",
 }
 """What pages call measurements of a reader, and the files in `tests/observe/data` that they are."""
 
@@ -107,6 +119,17 @@ def typed(text: str) -> list[list[str]]:
     """The lines of a `sh` block as words, without comments."""
     lines = text.replace("\\\n", " ").splitlines()
     return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+STATUS = re.compile(r"# exit status (\d+)$")
+"""A comment with the exit status of the command before it."""
+
+
+def statuses(text: str) -> list[int | None]:
+    """The exit status that is stated for each line of a `sh` block; None: it has to end well."""
+    lines = text.replace("\\\n", " ").splitlines()
+    found = [STATUS.search(line.rstrip()) for line in lines if shlex.split(line, comments=True)]
+    return [int(each[1]) if each else None for each in found]
 
 
 def pip(words: list[str]) -> None:
@@ -268,21 +291,24 @@ class Reader:
 
     def type(self, text: str) -> None:
         """The lines of a shell."""
-        for words in typed(text):
+        for words, status in zip(typed(text), statuses(text), strict=True):
             program = Path(words[0]).name
             behind = on_a_cluster(words)
             if behind is not None:
                 options_are_known(behind)
             elif program == "vegasfluid":
-                self.command(words[1:])
+                self.command(words[1:], status)
             else:
                 assert program in KNOWN, f"a command that nothing is done with: {program}"
                 KNOWN[program]([program, *words[1:]])
                 if words == ["make", "demo"]:
                     self.command(demo()[0][1:])
 
-    def command(self, arguments: list[str]) -> None:
-        """A command of ours."""
+    def command(self, arguments: list[str], stated: int | None = None) -> None:
+        """A command of ours; `stated`: its exit status, if the page gives one.
+
+        Then what it prints includes the message of an error.
+        """
         as_typed = " ".join(arguments)
         if arguments[0] in ("explore", "init"):  # until Ctrl-C, and with answers
             options_are_known(["vegasfluid", *arguments])
@@ -298,9 +324,11 @@ class Reader:
         if copied and copied.name in OWN:
             copied.unlink()
         out = io.StringIO()
-        with contextlib.redirect_stdout(out):
+        with contextlib.redirect_stdout(out), contextlib.ExitStack() as stack:
+            if stated is not None:
+                stack.enter_context(contextlib.redirect_stderr(out))
             status = run_app(arguments)
-        allowed = (0, 3) if arguments[0] == "crosscheck" else (0,)
+        allowed = (0, 3) if arguments[0] == "crosscheck" else (stated or 0,)
         assert status in allowed, f"vegasfluid {as_typed}: exit {status}\n{out.getvalue()}"
         self.printed = out.getvalue()
         if copied and copied.name in OWN:  # made the reader's own: a network with short runs
