@@ -29,7 +29,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from tests.docs.other_machines import check_form, crosscheck_here, programs_are_known
+from tests.docs.shell_programs import KNOWN
 from tests.paths import ROOT
 from vegasfluid import modelfile
 from vegasfluid.cli.app import run_app
@@ -67,18 +68,10 @@ MEASUREMENTS = {
     "before.txt": "vegas_before_ss.txt",
     "after.txt": "vegas_after_ss.txt",
     "iperf-3.0.11.json": "iperf-3.0.11.json",
-    "flent_codel.csv": "public/flent_codel.csv",
-    "flent_lfq_cobalt.csv": "public/flent_lfq_cobalt.csv",
-    "iperf3_both_directions.json": "public/iperf3_both_directions.json",
-    "iperf3_lan.json": "public/iperf3_lan.json",
-    "iperf3_mininet.json": "public/iperf3_mininet.json",
-    "iperf3_wan.json": "public/iperf3_wan.json",
-    "smtp_headers.pcap": "public/smtp_headers.pcap",
-    "ss_listing.txt": "public/ss_listing.txt",
-    "ss_no_connection.txt": "public/ss_no_connection.txt",
-    "tc_cake.json": "public/tc_cake.json",
 }
 """What pages call measurements of a reader, and the files in `tests/observe/data` that they are."""
+PUBLIC = ROOT / "tests" / "observe" / "data" / "public"
+MEASUREMENTS |= {file.name: f"public/{file.name}" for file in PUBLIC.glob("*_*")}
 
 
 class Block(NamedTuple):
@@ -130,53 +123,6 @@ def statuses(text: str) -> list[int | None]:
     lines = text.replace("\\\n", " ").splitlines()
     found = [STATUS.search(line.rstrip()) for line in lines if shlex.split(line, comments=True)]
     return [int(each[1]) if each else None for each in found]
-
-
-def pip(words: list[str]) -> None:
-    """`pip install`: it asks for this package, its sources, a wheel, or an extra that it has."""
-    assert words[:2] == ["pip", "install"], words
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    for asked in words[2:]:
-        found = re.fullmatch(r"vegasfluid(?:\[(\w+)\])?|\./vegasfluid-.*\.whl|\.", asked)
-        assert found, asked
-        assert found[1] is None or found[1] in extras, asked
-
-
-def make(words: list[str]) -> None:
-    """`make`: the targets are there."""
-    text = (ROOT / "Makefile").read_text()
-    for target in words[1:]:
-        assert re.search(rf"^{re.escape(target)}:", text, re.M) or is_result(target), target
-
-
-def is_result(target: str) -> bool:
-    """Whether a target is a result of a benchmark."""
-    name = Path(target).stem
-    return target == f"benchmarks/results/{name}.json" and bool(
-        importlib.util.find_spec(f"benchmarks.{name}")
-    )
-
-
-def python(words: list[str]) -> None:
-    """`python -m`: the module is there."""
-    assert words[1] == "-m", words
-    assert importlib.util.find_spec(words[2]), words[2]
-
-
-def git(words: list[str]) -> None:
-    """`git`: anything."""
-
-
-KNOWN: dict[str, Callable[[list[str]], None]] = {
-    "git": git,
-    "make": make,
-    "pip": pip,
-    "python": python,
-    "python3": python,
-}
-"""What is not run, and how it is looked at."""
 
 
 def on_a_cluster(words: list[str]) -> list[str] | None:
