@@ -193,7 +193,7 @@ def read_tcp_probe(path: Path) -> Measurement:
     unit, notes = _unit(path, connections.values()) if is_module else (MICROSECOND, [])
     if sum(lost):
         notes.append(f"{path}: the trace lost {sum(lost)} events.")
-    if any(each.segment_bytes is None for each in connections.values()):
+    if any(each.acks and each.segment_bytes is None for each in connections.values()):
         notes.append(f"{path}: packets of unknown size are taken to have {DEFAULT_SEGMENT:g} B.")
     first = min(each.columns.time[0] for each in connections.values())
     start = first if first >= FIRST_UNIX else None
