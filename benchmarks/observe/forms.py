@@ -90,7 +90,8 @@ def iperf3_text(trace: Trace) -> str:
     """The report of `iperf3 --json` at a sender with a stream for each measured flow.
 
     One interval a second, from the time on at which all streams run; as iperf3 does, it gives the
-    data of an interval, and windows (bytes) and RTTs (microseconds) at its end.
+    data of an interval, and windows (bytes) and RTTs (microseconds) at its end. The data is that
+    which was acknowledged; iperf3 counts what it gives to TCP, which the traces do not have.
     """
     begin = max(float(samples["t"][0]) for samples in trace.flows)
     ends = np.arange(begin, float(trace.flows[0]["t"][-1]) + 1e-6, 1.0)

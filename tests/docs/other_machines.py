@@ -10,7 +10,7 @@ import shutil
 __all__ = ["check_form", "crosscheck_here", "programs_are_known"]
 
 PROGRAMS = {"apt-get", "cd", "cp", "echo", "grep", "ip", "make", "rm", "sh", "ss", "sysctl"}
-PROGRAMS |= {"cat", "iperf3", "tar", "tc", "tcpdump", "while"}
+PROGRAMS |= {"cat", "iperf3", "modprobe", "tar", "tc", "tcpdump", "while"}
 """Programs that a reader may type on another machine."""
 NUMBERS = r"( +\S+){2} +\S+ to \S+ +\S+ +"
 """Fluid, packets, interval and reference in a row of `crosscheck`."""

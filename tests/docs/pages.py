@@ -6,8 +6,9 @@ that code compiles, that models can be read, and that commands and their options
 
 - `python` blocks run one after another, with the same names. One with a file for its caption is
   written there, and can be imported as a part of the package.
-- `sh` blocks: lines that begin with `vegasfluid` run in this process and have to end well; what
-  else a reader may type (`KNOWN`) is not run, but what it names has to be there.
+- `sh` blocks: lines that begin with `vegasfluid` run in this process and have to end well, or with
+  the status that a comment states (`# exit status 3`); what else a reader may type (`KNOWN`) is not
+  run, but what it names has to be there.
 - `crosscheck` runs if its references are here, and may end with status 3; otherwise its options are
   looked up, and the `text` behind it must have the form of what it prints.
 - `explore` runs until Ctrl-C, and `init` asks: only their options are looked up.
@@ -28,7 +29,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from tests.docs.other_machines import check_form, crosscheck_here, programs_are_known
+from tests.docs.shell_programs import KNOWN
 from tests.paths import ROOT
 from vegasfluid import modelfile
 from vegasfluid.cli.app import run_app
@@ -65,8 +67,11 @@ MEASUREMENTS = {
     "tc.txt": "droptail_tc.txt",
     "before.txt": "vegas_before_ss.txt",
     "after.txt": "vegas_after_ss.txt",
+    "iperf-3.0.11.json": "iperf-3.0.11.json",
 }
 """What pages call measurements of a reader, and the files in `tests/observe/data` that they are."""
+PUBLIC = ROOT / "tests" / "observe" / "data" / "public"
+MEASUREMENTS |= {file.name: f"public/{file.name}" for file in PUBLIC.glob("*_*")}
 
 
 class Block(NamedTuple):
@@ -109,51 +114,15 @@ def typed(text: str) -> list[list[str]]:
     return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
-def pip(words: list[str]) -> None:
-    """`pip install`: it asks for this package, its sources, a wheel, or an extra that it has."""
-    assert words[:2] == ["pip", "install"], words
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    for asked in words[2:]:
-        found = re.fullmatch(r"vegasfluid(?:\[(\w+)\])?|\./vegasfluid-.*\.whl|\.", asked)
-        assert found, asked
-        assert found[1] is None or found[1] in extras, asked
+STATUS = re.compile(r"# exit status (\d+)$")
+"""A comment with the exit status of the command before it."""
 
 
-def make(words: list[str]) -> None:
-    """`make`: the targets are there."""
-    text = (ROOT / "Makefile").read_text()
-    for target in words[1:]:
-        assert re.search(rf"^{re.escape(target)}:", text, re.M) or is_result(target), target
-
-
-def is_result(target: str) -> bool:
-    """Whether a target is a result of a benchmark."""
-    name = Path(target).stem
-    return target == f"benchmarks/results/{name}.json" and bool(
-        importlib.util.find_spec(f"benchmarks.{name}")
-    )
-
-
-def python(words: list[str]) -> None:
-    """`python -m`: the module is there."""
-    assert words[1] == "-m", words
-    assert importlib.util.find_spec(words[2]), words[2]
-
-
-def git(words: list[str]) -> None:
-    """`git`: anything."""
-
-
-KNOWN: dict[str, Callable[[list[str]], None]] = {
-    "git": git,
-    "make": make,
-    "pip": pip,
-    "python": python,
-    "python3": python,
-}
-"""What is not run, and how it is looked at."""
+def statuses(text: str) -> list[int | None]:
+    """The exit status that is stated for each line of a `sh` block; None: it has to end well."""
+    lines = text.replace("\\\n", " ").splitlines()
+    found = [STATUS.search(line.rstrip()) for line in lines if shlex.split(line, comments=True)]
+    return [int(each[1]) if each else None for each in found]
 
 
 def on_a_cluster(words: list[str]) -> list[str] | None:
@@ -268,21 +237,24 @@ class Reader:
 
     def type(self, text: str) -> None:
         """The lines of a shell."""
-        for words in typed(text):
+        for words, status in zip(typed(text), statuses(text), strict=True):
             program = Path(words[0]).name
             behind = on_a_cluster(words)
             if behind is not None:
                 options_are_known(behind)
             elif program == "vegasfluid":
-                self.command(words[1:])
+                self.command(words[1:], status)
             else:
                 assert program in KNOWN, f"a command that nothing is done with: {program}"
                 KNOWN[program]([program, *words[1:]])
                 if words == ["make", "demo"]:
                     self.command(demo()[0][1:])
 
-    def command(self, arguments: list[str]) -> None:
-        """A command of ours."""
+    def command(self, arguments: list[str], stated: int | None = None) -> None:
+        """A command of ours; `stated`: its exit status, if the page gives one.
+
+        Then what it prints includes the message of an error.
+        """
         as_typed = " ".join(arguments)
         if arguments[0] in ("explore", "init"):  # until Ctrl-C, and with answers
             options_are_known(["vegasfluid", *arguments])
@@ -298,9 +270,11 @@ class Reader:
         if copied and copied.name in OWN:
             copied.unlink()
         out = io.StringIO()
-        with contextlib.redirect_stdout(out):
+        with contextlib.redirect_stdout(out), contextlib.ExitStack() as stack:
+            if stated is not None:
+                stack.enter_context(contextlib.redirect_stderr(out))
             status = run_app(arguments)
-        allowed = (0, 3) if arguments[0] == "crosscheck" else (0,)
+        allowed = (0, 3) if arguments[0] == "crosscheck" else (stated or 0,)
         assert status in allowed, f"vegasfluid {as_typed}: exit {status}\n{out.getvalue()}"
         self.printed = out.getvalue()
         if copied and copied.name in OWN:  # made the reader's own: a network with short runs

@@ -90,6 +90,30 @@ TC = (
 CSV = "time,cwnd,rtt_ms,bytes_acked,retrans\n0.0,10,40,0,0\n0.1,12,41.5,14480,1\n"
 """A trace."""
 
+TCP_PROBE = """\
+0.040100250 10.0.0.1:40000 10.0.0.2:5201 32 0x10000b50 0x10000000 10 2147483647 65160 40100 29312
+0.080300500 10.0.0.1:40000 10.0.0.2:5201 32 0x100016a0 0x10000b50 12 2147483647 65160 40125 29312
+0.120500750 10.0.0.1:40000 10.0.0.2:5201 32 0x100021f0 0x100016a0 14 14 65160 40250 29312
+"""
+"""Log of the module tcp_probe: a sender with two packets of 1448 B in flight."""
+
+TCP_PROBE_EVENTS = """\
+# tracer: nop
+#
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+#              | |         |   |||||     |         |
+          iperf3-3829    [003] ..s1.  1892.576997: tcp_probe: family=AF_INET src=10.0.1.1:58760\
+ dest=10.0.0.1:5201 mark=0x0 data_len=0 snd_nxt=0x35a5a298 snd_una=0x35a4a298 snd_cwnd=10\
+ ssthresh=2147483647 snd_wnd=65536 srtt=105 rcv_wnd=65536 sock_cookie=ab41
+          <idle>-0       [003] ..s1.  1892.577000: tcp_retransmit_skb: family=AF_INET sport=58760\
+ dport=5201 saddr=10.0.1.1 daddr=10.0.0.1
+CPU:3 [LOST 12 EVENTS]
+          <idle>-0       [003] ..s1.  1892.577097: tcp_probe: family=AF_INET src=10.0.1.1:58760\
+ dest=10.0.0.1:5201 mark=0x0 data_len=0 snd_nxt=0x35a6a298 snd_una=0x35a5a298 snd_cwnd=11\
+ ssthresh=2147483647 snd_wnd=65536 srtt=110 rcv_wnd=65536 sock_cookie=ab41
+"""
+"""Log of the trace event tcp_probe, with another event and lost ones."""
+
 SENDER, RECEIVER = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 PORTS = (40_000, 5201)
 SYN, ACK = 2, 16

@@ -11,6 +11,7 @@ from tests.observe.made import (
     BASE,
     BUFFER,
     CAPACITY,
+    PERIOD,
     SEGMENT,
     TIMES,
     drop_tail,
@@ -331,3 +332,47 @@ def test_traces_of_a_kernel(file, mbps, base_rtt, queue):
     assert found.competitors is None
     if queue == "droptail":
         assert found.buffer.value == pytest.approx(19, rel=0.15)
+
+
+def given_to_tcp(flow, period):
+    """The flow as iperf3 reports it: data counts when it is given to TCP, which may hold it back.
+
+    The send buffer holds up to three windows, more and less with this period, s.
+    """
+    level = 0.5 + 0.5 * np.sin(2 * np.pi * flow.time_s / period)
+    given = flow.delivered_bytes + 3 * SEGMENT * flow.window_packets * level
+    return replace(flow, delivered_bytes=None, sent_bytes=np.maximum.accumulate(given))
+
+
+@pytest.mark.parametrize("seconds", [6, 60, 600])
+def test_data_given_to_tcp_shows_what_was_delivered_less_exactly(seconds):
+    """Send buffers made rates vary, so that other flows were seen where there are none."""
+    time = np.arange(0.0, seconds, 0.1)
+    shares = (("a:1 > x", 0.6, 4.7), ("a:2 > x", 0.4, 7.3))
+    flows = tuple(given_to_tcp(samples(name, time, share), each) for name, share, each in shares)
+    found = estimate(Measurement(flows))
+    assert found.competitors is None
+    assert found.capacity.low <= CAPACITY <= found.capacity.high
+    assert found.capacity.low == pytest.approx(CAPACITY, rel=0.2 if seconds > 6 else 1)
+
+
+def test_data_given_to_tcp_by_flows_without_windows():
+    flows = tuple(
+        replace(flow, delivered_bytes=None, sent_bytes=flow.delivered_bytes, window_packets=None)
+        for flow in drop_tail().flows
+    )
+    found = estimate(Measurement(flows))
+    assert found.competitors is None
+    assert found.capacity.low == pytest.approx(CAPACITY, rel=0.2)
+    assert found.capacity.low <= CAPACITY <= found.capacity.high
+
+
+def test_delays_of_the_host_are_no_queue():
+    """Flows within one machine: RTTs vary by 10 us, which at their rate are 10 packets."""
+    rtt = 2e-5 + 1e-5 * np.mod(TIMES, PERIOD) / PERIOD
+    data = 1e6 * SEGMENT * TIMES
+    flow = samples("a > b", TIMES, 1.0, rtt_s=rtt, min_rtt_s=None, delivered_bytes=data)
+    found = estimate(Measurement((flow,)))
+    assert not found.capacity.is_known
+    assert found.capacity.low == pytest.approx(1e6, rel=1e-3)
+    assert found.busy == 0

@@ -5,7 +5,16 @@ import time
 
 import pytest
 
-from tests.observe.samples import CSV, IPERF3, SS, TC, pcap, pcapng
+from tests.observe.samples import (
+    CSV,
+    IPERF3,
+    SS,
+    TC,
+    TCP_PROBE,
+    TCP_PROBE_EVENTS,
+    pcap,
+    pcapng,
+)
 from tests.observe.test_pcap import RTT, transfer
 from vegasfluid.observe import Measurement, MeasurementFileError, read
 
@@ -15,6 +24,8 @@ INPUTS = {
     "iperf3": IPERF3.encode(),
     "tc": TC.encode(),
     "csv": CSV.encode(),
+    "tcp_probe module": TCP_PROBE.encode(),
+    "tcp_probe event": TCP_PROBE_EVENTS.encode(),
     "pcap": pcap(CAPTURE),
     "pcapng": pcapng(CAPTURE),
 }

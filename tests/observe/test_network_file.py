@@ -91,7 +91,7 @@ def test_no_model_without_a_capacity():
     idle = estimate(Measurement((flow,)))
     with pytest.raises(InvalidInput, match="capacity of the link must be known"):
         model_text(idle)
-    assert next_measurements(idle)[0].startswith("The link was never full.")
+    assert next_measurements(idle)[0].startswith("The link was not full, as far as")
 
 
 def test_what_to_measure_next_follows_from_what_is_not_known(found):

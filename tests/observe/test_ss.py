@@ -110,3 +110,16 @@ def test_what_cannot_be_read_is_refused_with_its_line(tmp_path, old, new, messag
     with pytest.raises(MeasurementFileError) as caught:
         read(file)
     assert str(caught.value).startswith(f"{file}, {message}")
+
+
+def test_a_loop_that_lists_no_connection_at_first(tmp_path):
+    """It was not recognised where the first 64 KiB have none."""
+    header = "State Recv-Q Send-Q Local Address:Port  Peer Address:Port Process"
+    empty = "".join(f"{1_699_990_000 + number}\n{header}\n" for number in range(2000))
+    file = tmp_path / "long.txt"
+    file.write_text(empty + SS)
+    found, usual = read(file).flows, read(written(tmp_path, SS)).flows
+    assert [flow.name for flow in found] == [flow.name for flow in usual]
+    file.write_text(empty)
+    with pytest.raises(MeasurementFileError, match="the listings must have connections"):
+        read(file)

@@ -147,7 +147,7 @@ def show(found: NetworkEstimate, means: Mapping[str, Mapping[str, Any]]) -> None
     out.print(f"{found.span:.0f} s, {flows} flow{'s' * (flows != 1)}", style="bold")
     out.print()
     out.print(findings(found))
-    out.print(f"\nThe queue was not empty in {found.busy:.0%} of the time.")
+    out.print(f"\nThe queue was clearly not empty in {found.busy:.0%} of the time.")
     out.print(f"Median queueing delay: {found.queueing_delay * 1e3:.3g} ms.")
     if means:
         out.print("\nMeans, measured and in a packet simulation of the model:")

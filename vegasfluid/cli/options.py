@@ -124,7 +124,7 @@ SavedFiles = Annotated[
 ]
 MeasuredFiles = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="FILE", help="Measurements: ss, iperf3, tc, captures."),
+    typer.Argument(metavar="FILE", help="Measurements: ss, iperf3, tc, tcp_probe, CSV, captures."),
 ]
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Certificate (JSON).")]
 # General

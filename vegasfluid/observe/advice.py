@@ -8,6 +8,8 @@ __all__ = ["next_measurements"]
 
 LEAST_SPAN = 30.0
 """Shortest measurement that is not called short, s."""
+SOMETIMES = 0.1
+"""Fraction of time with a queue from which on the link is not called empty."""
 
 
 def next_measurements(found: NetworkEstimate) -> list[str]:
@@ -17,9 +19,16 @@ def next_measurements(found: NetworkEstimate) -> list[str]:
         found: estimates from the measurement.
     """
     advice = []
-    if not found.is_full:
+    if not found.is_full and found.busy > SOMETIMES:
         advice.append(
-            "The link was never full. Measure while it is: iperf3 -c SERVER -P 4 -t 60 --json."
+            "Packets waited at times, but the rate of the link is not certain. Measure with ss -tin"
+            " ten times a second for a minute or more, and on the router with tc -s -j qdisc show"
+            " dev DEV."
+        )
+    elif not found.is_full:
+        advice.append(
+            "The link was not full, as far as this measurement shows. Fill it (iperf3 -c SERVER"
+            " -P 4 -t 60), and measure with ss -tin ten times a second."
         )
     elif found.competitors is not None:
         advice.append(

@@ -188,7 +188,8 @@ def _median_of_flows(values: np.ndarray, weights: np.ndarray | None = None) -> n
 def _least_of_paths(grid: TimeGrid) -> tuple[np.ndarray, np.ndarray]:
     """Smallest RTT of each flow and its accuracy, s; (flow,) both. Flows of a path share them."""
     names = np.array([path or str(number) for number, path in enumerate(grid.paths)])
-    found = [_smallest(grid.least_rtt[names == name]) for name in names]
+    paths = [names == name for name in names]
+    found = [_smallest(grid.least_rtt[path], np.max(grid.rtt_step[path])) for path in paths]
     return np.array([least for least, _ in found]), np.array([accuracy for _, accuracy in found])
 
 
@@ -197,11 +198,17 @@ def _of_paths(grid: TimeGrid, values: np.ndarray) -> np.ndarray:
     return np.array([np.median(values[_on_path_of(grid, k)]) for k in range(len(values))])
 
 
-def _smallest(values: np.ndarray) -> tuple[float, float]:
+def _smallest(values: np.ndarray, step: float) -> tuple[float, float]:
     """Smallest RTT of a path and its accuracy, s, from the smallest RTTs of its flows; (flow,).
 
     Whole milliseconds stand for all RTTs up to the next, unless one of these was measured.
+
+    Args:
+        values: smallest RTT of each flow, s; (flow,).
+        step: step by which the host rounds RTTs down, s; 0: not known.
     """
+    if step / 2 > MILLISECOND:
+        return float(np.min(values)) + step / 2, step / 2
     whole = np.isclose(values, np.round(values, 3), rtol=0.0, atol=1e-9)
     exact, rounded = (float(np.min(values[one], initial=np.inf)) for one in (~whole, whole))
     if exact <= rounded + 2 * MILLISECOND:

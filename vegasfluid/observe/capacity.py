@@ -19,6 +19,9 @@ __all__ = ["Capacity", "capacity"]
 BUSY_PACKETS = 1.5
 """Queue, in packets beyond one for each flow, above which the link is taken as busy: receivers that
 delay ACKs make RTTs longer by about a packet of each flow without a queue."""
+LEAST_DELAY = 5e-5
+"""Queueing delay from which on the link is taken as busy, s (chosen: hosts delay packets and ACKs
+by some tens of microseconds, and smoothed RTTs within one machine vary by less)."""
 BUSY_SHARE = 0.98
 """Fraction of an interval in which packets have to wait for the link to be busy in it."""
 LEAST_BUSY, LEAST_SHORT = 3, 10
@@ -68,7 +71,8 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     """Capacity from the rates of the flows.
 
     It is known if their total rate is constant while the queue is not empty. Otherwise, and if the
-    queue was hardly ever filled, the lower bound is the largest total rate.
+    queue was hardly ever filled, the lower bound is the largest total rate. Data that was given to
+    TCP may wait in a send buffer: where such data was counted, rates are known that much less.
 
     Args:
         grid: samples of all flows at common times.
@@ -76,11 +80,12 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
     """
     total = grid.delivered.sum(axis=0)
     mean_rate = float(total[-1] - total[0]) / grid.span
-    queued = delay * mean_rate > BUSY_PACKETS + len(grid.rtt)
+    queued = delay * mean_rate > max(BUSY_PACKETS + len(grid.rtt), LEAST_DELAY * mean_rate)
     rtt = float(np.nanmedian(grid.rtt))
     least = max(LEAST_INTERVAL, STEPS * grid.step)
     rates, is_busy = _rates(grid.time, total, queued, max(least, ROUND_TRIPS * rtt))
-    highest = float(np.max(rates, initial=mean_rate))
+    undelivered = float(grid.undelivered.sum())
+    highest = _lower_bound(grid, mean_rate, rates, undelivered)
     wanted = LEAST_BUSY
     is_constant = float(rates.std() / rates.mean()) <= CONSTANT
     if is_busy.sum() < LEAST_BUSY and is_constant and np.mean(queued) > FULL_SHARE:
@@ -94,17 +99,34 @@ def capacity(grid: TimeGrid, delay: np.ndarray) -> Capacity:
         return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
     used = rates[is_busy]
     variation = _variation(used, bool(is_busy.all()))
-    counted = PACKETS_OF_INTERVAL / (mean_rate * grid.span / len(rates))
+    counted = (PACKETS_OF_INTERVAL + undelivered) / (mean_rate * grid.span / len(rates))
     if counted > COARSEST:
-        why = "too few packets were delivered while the link was full"
+        why = "data given to TCP was counted, not data delivered, and send buffers hold much of it"
+        if undelivered <= PACKETS_OF_INTERVAL:
+            why = "too few packets were delivered while the link was full"
         return Capacity(unknown(why, low=highest), busy, float("nan"), all_seen=False)
     if variation <= max(CONSTANT, counted):
         found = _constant_rate(grid.time, total, used, bool(is_busy.all()))
+        found = found.widened(undelivered / grid.span)
         if set(grid.controls) <= set(STEADY):
             found = found._replace(how=f"{found.how}; other Vegas flows would not show")
         return Capacity(found, busy, variation, all_seen=True)
     why = "other flows hide the rate of the link; the largest rate is a lower bound"
     return Capacity(unknown(why, low=highest), busy, variation, all_seen=False)
+
+
+def _lower_bound(grid: TimeGrid, mean_rate: float, rates: np.ndarray, undelivered: float) -> float:
+    """Largest total rate at which data was surely delivered, packets/s.
+
+    Args:
+        grid: samples of all flows at common times.
+        mean_rate: mean total rate, packets/s.
+        rates: total rates in intervals of equal length, packets/s; (interval,).
+        undelivered: packets that may have been counted and not delivered.
+    """
+    of_all = mean_rate - undelivered / grid.span
+    of_intervals = rates - undelivered * len(rates) / grid.span
+    return float(np.max(of_intervals, initial=max(of_all, 0.0)))
 
 
 def _rates(

@@ -47,6 +47,10 @@ class Estimated(NamedTuple):
         value = None if self.value is None else self.value * factor
         return self._replace(value=value, low=self.low * factor, high=self.high * factor)
 
+    def widened(self, reach: float) -> Estimated:
+        """The estimate with an interval that is longer by `reach`, in its unit, at both ends."""
+        return self._replace(low=max(self.low - reach, 0.0), high=self.high + reach)
+
     def document(self) -> dict[str, Any]:
         """JSON entries: `value`, `interval90` (its two ends) and `how`.
 

@@ -77,6 +77,9 @@ class LinkCounters(NamedTuple):
 def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCounters | None:
     """Estimates from counters of the bottleneck: the queue with most drops, then most packets.
 
+    Drops in the time of the measurement count first: counters begin when a discipline is set up,
+    and an earlier overload, of a queue that is not used now, says nothing.
+
     Args:
         queues: queues that were measured.
         packet_bytes: size of a full packet, bytes.
@@ -87,7 +90,7 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
     waiting = [queue for queue in queues if queue.kind not in CONTAINERS]
     if not waiting:
         return None
-    queue = max(waiting, key=lambda each: (_last(each.dropped_packets), _last(each.sent_packets)))
+    queue = max(waiting, key=_bottleneck_rank)
     scale = 1 / (packet_bytes + LINK_HEADER_BYTES) if queue.kind in IN_BYTES else 1.0
     numbers = {
         name: float(value) * scale
@@ -129,10 +132,17 @@ def _increase(counter: np.ndarray | None) -> float:
     return float(known[-1] - known[0]) if len(known) else 0.0
 
 
-def _last(counter: np.ndarray | None) -> float:
-    """Last known value of a counter; 0 where it was not measured."""
+def _bottleneck_rank(queue: QueueSamples) -> tuple[float, ...]:
+    """Numbers by which the bottleneck is chosen, the most important one first."""
+    new_drops, drops = _increase_and_last(queue.dropped_packets)
+    new_packets, packets = _increase_and_last(queue.sent_packets)
+    return (new_drops, float(new_packets > 0), drops, new_packets, packets)
+
+
+def _increase_and_last(counter: np.ndarray | None) -> tuple[float, float]:
+    """Increase of a counter over the measurement, and its last known value; 0 if not measured."""
     known = np.zeros(1) if counter is None else counter[np.isfinite(counter)]
-    return float(known[-1]) if len(known) else 0.0
+    return (float(known[-1] - known[0]), float(known[-1])) if len(known) else (0.0, 0.0)
 
 
 def _counted(queue: QueueSamples, packet_bytes: int) -> Estimated | None:

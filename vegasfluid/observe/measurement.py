@@ -39,6 +39,7 @@ class FlowSamples:
         rtt_s: round-trip time, s; (sample,). `is_smoothed` states which.
         is_smoothed: True: `rtt_s` is the smoothed RTT of the sender's kernel; False: each value is
             the mean of the RTTs that were measured since the sample before.
+        rtt_step_s: step of a clock by which RTTs are rounded down, s; None: not known.
         min_rtt_s: smallest RTT of single packets so far, or within the kernel's window (five
             minutes on Linux), s; (sample,).
         delivered_bytes: data delivered or acknowledged so far, bytes; (sample,).
@@ -62,6 +63,7 @@ class FlowSamples:
     window_packets: np.ndarray | None = None
     rtt_s: np.ndarray | None = None
     is_smoothed: bool = True
+    rtt_step_s: float | None = None
     min_rtt_s: np.ndarray | None = None
     delivered_bytes: np.ndarray | None = None
     sent_bytes: np.ndarray | None = None
@@ -99,7 +101,8 @@ class QueueSamples:
         backlog_bytes: bytes in the queue; (sample,).
         sent_bytes: bytes sent so far; (sample,).
         sent_packets: packets sent so far; (sample,).
-        dropped_packets: packets dropped so far, for any reason; (sample,).
+        dropped_packets: packets dropped so far, for any reason but that a later ACK replaces them
+            (the ACK filter of CAKE); (sample,).
         overflow_packets: packets dropped so far because the queue was full; (sample,).
         marked_packets: packets with an ECN mark so far; (sample,).
         delay_s: queueing delay as the discipline measures it, s; (sample,).

@@ -13,6 +13,7 @@ from vegasfluid.observe.readers.iperf3 import is_iperf3, read_iperf3
 from vegasfluid.observe.readers.pcap import is_pcap, read_pcap
 from vegasfluid.observe.readers.ss import is_ss, read_ss
 from vegasfluid.observe.readers.tc import is_tc, read_tc
+from vegasfluid.observe.readers.tcp_probe import is_tcp_probe, read_tcp_probe
 
 __all__ = ["FORMATS", "read", "read_files"]
 
@@ -39,6 +40,7 @@ FORMATS = (
     Format("ss -tin", is_ss, read_ss),
     Format("tc -s -j qdisc show", is_tc, read_tc),
     Format("iperf3 --json", is_iperf3, lambda path, _: read_iperf3(path)),
+    Format("tcp_probe", is_tcp_probe, lambda path, _: read_tcp_probe(path)),
     Format("CSV with column names", is_csv, lambda path, _: read_csv(path)),
 )
 """Formats that are text, in the order in which they are tried."""
@@ -48,8 +50,8 @@ def read(path: str | Path, interval: float | None = None) -> Measurement:
     """Read a file with a measurement; its format is recognised from its content.
 
     Args:
-        path: the file: output of `ss -tin`, `tc -s -j qdisc show` or `iperf3 --json`, CSV, or a
-            packet capture (pcap, pcapng).
+        path: the file: output of `ss -tin`, `tc -s -j qdisc show` or `iperf3 --json`, a log of
+            tcp_probe, CSV, or a packet capture (pcap, pcapng).
         interval: time between two listings of `ss` or `tc` that have no time stamps, s; None: not
             known.
 
@@ -78,8 +80,8 @@ def read_files(paths: Iterable[str | Path], interval: float | None = None) -> Me
     """Read several files that were measured on the same network at the same time.
 
     Args:
-        paths: the files, each output of `ss -tin`, `tc -s -j qdisc show` or `iperf3 --json`, CSV,
-            or a packet capture (pcap, pcapng).
+        paths: the files, each output of `ss -tin`, `tc -s -j qdisc show` or `iperf3 --json`, a log
+            of tcp_probe, CSV, or a packet capture (pcap, pcapng).
         interval: time between two listings of `ss` or `tc` that have no time stamps, s; None: not
             known.
 

@@ -1,4 +1,4 @@
-"""Lines of text files with measurements, and numbers in them."""
+"""Lines of text files with measurements, and numbers and addresses in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from pathlib import Path
 
 from vegasfluid.observe.errors import MeasurementFileError
 
-__all__ = ["DEFAULT_SEGMENT", "LARGEST", "ends_a_line", "finite", "numbered_lines", "text_of"]
+__all__ = [
+    "DEFAULT_SEGMENT",
+    "LARGEST",
+    "end_of",
+    "ends_a_line",
+    "finite",
+    "numbered_lines",
+    "text_of",
+]
 
 DEFAULT_SEGMENT = 1448.0
 """Data of a full packet on Ethernet with TCP time stamps, bytes: where a file gives none."""
@@ -38,6 +46,23 @@ def ends_a_line(path: Path) -> bool:
     with open(path, "rb") as file:
         file.seek(-1, 2)
         return file.read(1) == b"\n"
+
+
+def end_of(text: str) -> str:
+    """One end of a connection, its address and port, in the form that names of flows have.
+
+    Args:
+        text: address and port as Linux prints them, with an interface or brackets. An IPv4 address
+            that is written as IPv6 becomes IPv4.
+
+    >>> end_of("[::ffff:10.0.0.1]%eth0:5201")
+    '10.0.0.1:5201'
+    """
+    host, _, port = text.rpartition(":")
+    host = host.partition("%")[0].strip("[]")
+    if host.lower().startswith("::ffff:") and "." in host:
+        host = host[7:]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def text_of(path: Path) -> str:

@@ -28,6 +28,10 @@ HEADER_BYTES = 52
 """Headers of IPv4 and of TCP with time stamps, bytes."""
 LEAST_RTTS = 2
 """Number of times of the grid with an RTT below which a flow is left out."""
+SEND_BUFFER = 4.0
+"""Most data that was given to TCP and not delivered, relative to the largest congestion window:
+Linux lets a send buffer grow to twice the window in memory, which headers need, too (RFC 9293 has
+no limit; at the ends of two public reports of iperf3 it was 2.9 and 3.5)."""
 STEADY = ("vegas",)
 """Congestion controls whose windows hardly vary: constant rates and correlations show nothing."""
 LEAST_STEPS = 2.0
@@ -51,6 +55,9 @@ class TimeGrid(NamedTuple):
         has_repeated: whether each flow has that counter; (flow,).
         least_rtt: smallest RTT of each flow, s; (flow,).
         is_smoothed: whether it is the smallest smoothed RTT, an upper bound; (flow,).
+        undelivered: most data that may have been given to TCP and not delivered yet, packets, where
+            `delivered` counts the data given to TCP; 0 where it counts data delivered; (flow,).
+        rtt_step: step by which the host rounds RTTs down, s; 0: not known; (flow,).
         controls: congestion control of each flow; empty: not known.
         paths: path of each flow, its two addresses; empty: not known.
         packet_bytes: size of a full packet on the wire, bytes.
@@ -64,6 +71,8 @@ class TimeGrid(NamedTuple):
     has_repeated: np.ndarray
     least_rtt: np.ndarray
     is_smoothed: np.ndarray
+    undelivered: np.ndarray
+    rtt_step: np.ndarray
     controls: tuple[str, ...]
     paths: tuple[str, ...]
     packet_bytes: int
@@ -148,7 +157,8 @@ def time_grid(measurement: Measurement) -> TimeGrid:
             f"of at least one flow with {LEAST_PACKETS:g} packets, {LEAST_SAMPLES} samples, and "
             f"RTTs after the first {BEGINNING:.0%} of the time (at most {LONGEST_BEGINNING:g} s)"
         )
-        raise InvalidInput("observe", "the measurement", allowed, Words("without such a flow"))
+        found = f"without such a flow{_longest_flow(measurement)}"
+        raise InvalidInput("observe", "the measurement", allowed, Words(found))
     least = [_least_rtt(flow) for flow in flows]
     return TimeGrid(
         time=time,
@@ -159,6 +169,8 @@ def time_grid(measurement: Measurement) -> TimeGrid:
         has_repeated=np.array([flow.retransmitted_packets is not None for flow in flows]),
         least_rtt=np.array([rtt for rtt, _ in least]),
         is_smoothed=np.array([is_smoothed for _, is_smoothed in least]),
+        undelivered=np.array([_undelivered(flow) for flow in flows]),
+        rtt_step=np.array([flow.rtt_step_s or 0.0 for flow in flows]),
         controls=tuple(flow.congestion_control or "" for flow in flows),
         paths=tuple(_path(flow) for flow in flows),
         packet_bytes=round(max(_segment(flow) for flow in flows)) + HEADER_BYTES,
@@ -194,6 +206,30 @@ def _used(measurement: Measurement) -> list[FlowSamples]:
     return [flow for name, flow in flows.items() if packets[name] >= LEAST_SHARE * most]
 
 
+def _longest_flow(measurement: Measurement) -> str:
+    """What the flow with most samples has, for a message: samples are those of RTT or of data."""
+    sizes = [(0, 0.0, 0.0)]
+    for flow in measurement.flows:
+        if flow.rtt_s is not None and flow.transferred_bytes is not None:
+            known = np.isfinite(flow.transferred_bytes)
+            samples = min(int(known.sum()), int(np.isfinite(flow.rtt_s).sum()))
+            packets = float(np.ptp(_packets(flow)[known]))
+            sizes.append((samples, packets, float(np.ptp(flow.time_s[known]))))
+    samples, packets, span = max(sizes)
+    flows = _number_of(len(measurement.flows), "flow")
+    if not measurement.flows:
+        return f": it has {flows}, and {_number_of(len(measurement.queues), 'queue')}"
+    return (
+        f": of {flows}, the longest has {_number_of(samples, 'sample')} of RTT and data, "
+        f"{_number_of(int(packets), 'packet')}, and {span:.3g} s"
+    )
+
+
+def _number_of(count: int, noun: str) -> str:
+    """A number with its noun, which gets an s where the number is not 1."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def _segment(flow: FlowSamples) -> float:
     """Data of a full packet of a flow, bytes."""
     return flow.segment_bytes or SEGMENT_BYTES
@@ -209,6 +245,19 @@ def _packets(flow: FlowSamples) -> np.ndarray:
     data = flow.transferred_bytes
     assert data is not None  # flows without it are left out
     return (data - data[np.isfinite(data)][0]) / _segment(flow)
+
+
+def _undelivered(flow: FlowSamples) -> float:
+    """Most data that may have been given to TCP and not delivered, packets; 0 if not counted so."""
+    if flow.delivered_bytes is not None:
+        return 0.0
+    window = flow.window_packets
+    if window is not None and np.isfinite(window).any():
+        return SEND_BUFFER * float(np.nanmax(window))
+    assert flow.rtt_s is not None  # flows without it are left out
+    known = np.isfinite(_packets(flow))
+    rate = np.ptp(_packets(flow)[known]) / np.ptp(flow.time_s[known])
+    return SEND_BUFFER * float(rate * np.nanmax(flow.rtt_s))
 
 
 def _least_rtt(flow: FlowSamples) -> tuple[float, bool]:

@@ -20,7 +20,7 @@ from vegasfluid.observe.clock_times import FIRST_UNIX, ListingClock, time_in
 from vegasfluid.observe.errors import MeasurementFileError
 from vegasfluid.observe.measurement import FlowSamples, Measurement
 from vegasfluid.observe.sample_columns import SampleColumns
-from vegasfluid.observe.text_files import ends_a_line, finite, numbered_lines
+from vegasfluid.observe.text_files import end_of, ends_a_line, finite, numbered_lines
 
 __all__ = ["is_ss", "read_ss"]
 
@@ -79,14 +79,16 @@ class Flow:
 
 
 def is_ss(head: str) -> bool:
-    """Whether the beginning of a file is output of `ss -ti`.
+    """Whether the beginning of a file is output of `ss`, also of one that lists no connection.
 
     Args:
         head: beginning of the file.
     """
-    return bool(re.search(r"(?:^|\s)(?:cwnd:\d|rtt:\d)", head)) and any(
-        CONNECTION.match(_without_time(line.strip())) for line in head.splitlines()
-    )
+    lines = [_without_time(line.strip()) for line in head.splitlines()]
+    if any(HEADER.match(line) for line in lines):
+        return True
+    has_values = re.search(r"(?:^|\s)(?:cwnd:\d|rtt:\d)", head)
+    return bool(has_values) and any(CONNECTION.match(line) for line in lines)
 
 
 def read_ss(path: Path, interval: float | None = None) -> Measurement:
@@ -146,7 +148,7 @@ class _Reader:
         found = CONNECTION.match(line)
         if found is not None:
             self.finish()
-            ends = (_address(found[2]), _address(found[3]))
+            ends = (end_of(found[2]), end_of(found[3]))
             self.connection = Connection(ends, number, [])
             self.connection.extend(number, line[found.end() :])
         elif self.connection is not None:
@@ -236,19 +238,6 @@ def _without_time(line: str) -> str:
     """A line without the time before it."""
     stamped = STAMPED.match(line)
     return line if stamped is None else stamped[2]
-
-
-def _address(text: str) -> str:
-    """An address with its port, without the interface, and IPv4 addresses as such.
-
-    >>> _address("[::ffff:10.0.0.1]%eth0:5201")
-    '10.0.0.1:5201'
-    """
-    host, _, port = text.rpartition(":")
-    host = host.partition("%")[0].strip("[]")
-    if host.lower().startswith("::ffff:") and "." in host:
-        host = host[7:]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _control(words: list[tuple[int, str]]) -> str | None:
