@@ -122,3 +122,18 @@ def test_what_cannot_be_read_is_refused_with_its_line(tmp_path, text, message):
     with pytest.raises(MeasurementFileError) as caught:
         read(file)
     assert str(caught.value).startswith(f"{file}, {message}")
+
+
+def test_acks_that_cakes_filter_takes_out_are_no_drops(tmp_path):
+    """Tins as Linux's sch_cake.c writes them: 12 of 100 drops are of packets, the others of ACKs."""
+    tins = [
+        {"sent_packets": 500, "drops": 10, "ecn_mark": 3, "ack_drops": 60, "avg_delay_us": 266},
+        {"sent_packets": 400, "drops": 2, "ecn_mark": 1, "ack_drops": 28, "avg_delay_us": 900},
+    ]
+    counters = {"bytes": 1000, "packets": 900, "drops": 100, "backlog": 0, "qlen": 0}
+    cake = {"kind": "cake", "handle": "8007:", "dev": "eth0", "options": {}, **counters}
+    text = f"1700000000.0\n{json.dumps([cake | {'tins': tins}])}\n"
+    (queue,) = read(written(tmp_path, text)).queues
+    assert queue.dropped_packets.tolist() == [12.0]
+    assert queue.marked_packets.tolist() == [4.0]
+    assert queue.delay_s == pytest.approx([9e-4])

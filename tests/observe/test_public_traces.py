@@ -13,7 +13,6 @@ import pytest
 from tests.paths import ROOT
 from vegasfluid.errors import InvalidInput
 from vegasfluid.observe import Measurement, MeasurementFileError, estimate, read
-from vegasfluid.observe.link_counters import link_counters
 from vegasfluid.observe.measurement import FlowSamples
 
 DATA = ROOT / "tests" / "observe" / "data" / "public"
@@ -189,27 +188,6 @@ def test_a_log_of_ss_without_connections():
         public("ss_no_connection.txt")
 
 
-def test_queues_of_cake():
-    """Drops without the ACKs that the filter took out: of ens16, 24 839 of 7 105 716."""
-    measurement = public("tc_cake.json")
-    queues = {queue.interface: queue for queue in measurement.queues}
-    kinds = [queue.kind for queue in measurement.queues]
-    assert kinds == ["noqueue", "fq_codel", *["cake"] * 4, *["noqueue"] * 2]
-    dropped = {"ens16": 24_839, "ens17": 2_580_668, "ens27": 3_903, "ens28": 83_800}
-    marked = {"ens16": 236_564, "ens17": 2_423, "ens27": 28, "ens28": 19}
-    for name in dropped:
-        assert ends(queues[name].dropped_packets)[0] == dropped[name]
-        assert ends(queues[name].marked_packets)[0] == marked[name]
-    assert ends(queues["ens17"].sent_bytes)[0] == 174_808_633_527
-    assert ends(queues["ens27"].delay_s)[0] == pytest.approx(8.788e-3)
-    found = link_counters([queues["ens16"], queues["ens28"]], 1500)
-    assert found is not None
-    assert found.discipline is not None
-    assert link_counters(measurement.queues, 1500) == link_counters([queues["ens17"]], 1500)
-    with pytest.raises(InvalidInput, match="it has 0 flows, and 8 queues"):
-        estimate(measurement)
-
-
 @pytest.mark.parametrize(
     ("name", "rates", "rtts", "true_mbps", "true_rtt"),
     [
@@ -276,8 +254,4 @@ def test_sources_and_licences_are_listed():
     assert len(files) >= 6
     for name in files:
         assert f"`{name}`" in text
-    assert {file.name for file in (DATA / "licences").iterdir()} == {
-        "GPL-2.0.txt",
-        "GPL-3.0.txt",
-        "MIT.txt",
-    }
+    assert [file.name for file in (DATA / "licences").iterdir()] == ["MIT.txt"]

@@ -120,16 +120,12 @@ def _waits(queue: QueueSamples, capacity: Estimated | None) -> QueueWaits | None
         return None
     rate = capacity.value
     if queue.kind in HEAD_DROPS:
-        sent, dropped = (_increase(each) for each in (queue.sent_packets, queue.dropped_packets))
+        (sent, _), (dropped, _) = map(
+            _increase_and_last, (queue.sent_packets, queue.dropped_packets)
+        )
         rate *= 1 + dropped / max(sent, 1.0)
     waiting = np.maximum(backlog[known] - HALF_SENT, 0.0)
     return QueueWaits(queue.time_s[known], waiting / rate, 1 / capacity.value)
-
-
-def _increase(counter: np.ndarray | None) -> float:
-    """Increase of a counter during the measurement; 0 where it was not measured."""
-    known = np.zeros(1) if counter is None else counter[np.isfinite(counter)]
-    return float(known[-1] - known[0]) if len(known) else 0.0
 
 
 def _bottleneck_rank(queue: QueueSamples) -> tuple[float, ...]:
