@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_refused_with_its_line(tmp_path, text, message):
 
 
 def test_acks_that_cakes_filter_takes_out_are_no_drops(tmp_path):
-    """Tins as Linux's sch_cake.c writes them: 12 of 100 drops are of packets, the others of ACKs."""
+    """Tins as Linux's sch_cake.c writes them: of 100 drops, 12 are of packets, 88 of ACKs."""
     tins = [
         {"sent_packets": 500, "drops": 10, "ecn_mark": 3, "ack_drops": 60, "avg_delay_us": 266},
         {"sent_packets": 400, "drops": 2, "ecn_mark": 1, "ack_drops": 28, "avg_delay_us": 900},

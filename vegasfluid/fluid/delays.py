@@ -13,7 +13,7 @@ from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Link, Network
 
 __all__ = ["DelayBounds", "DelayEvents", "bounds_of_delays", "delay_events", "longest_delay"]
-__all__ += ["propagation_delays", "shortest_delay", "shortest_rtt"]
+__all__ += ["propagation_delays", "shortest_delay"]
 
 PARTS_OF_RTT = 8
 """Delays between links are rounded up to 1/8 of the shortest round trip (chosen), because the
@@ -65,17 +65,27 @@ def bounds_of_delays(network: Network, given: tuple[float, float] | None) -> Del
     """
     if given is not None:
         return DelayBounds(*given, rtt=given[0])
-    return DelayBounds(shortest_delay(network), longest_delay(network), shortest_rtt(network))
+    rtts = base_rtts_of_stages(network)
+    return DelayBounds(shortest_delay(network, rtts), longest_delay(network, rtts), min(rtts))
 
 
-def shortest_delay(network: Network) -> float:
+def base_rtts_of_stages(network: Network) -> list[float]:
+    """Base RTTs of all flows before, between and after the network's events, s."""
+    return [rtt for one in network.stages() for name in one.flows for rtt in one.base_rtts(name)]
+
+
+def shortest_delay(network: Network, rtts: Sequence[float] | None = None) -> float:
     """Shortest delay in a network's equations, s.
 
     It is the shortest base RTT before, between or after events. Where a path has several links, or
     data flow in both directions, it is the shortest propagation and transmission time of a link if
     that is shorter, but at least 1/8 of that base RTT.
+
+    Args:
+        network: the network.
+        rtts: result of `base_rtts_of_stages`, s; None: it is computed.
     """
-    rtt = shortest_rtt(network)
+    rtt = min(base_rtts_of_stages(network) if rtts is None else rtts)
     several_links = any(len(network.links_of(name)) > 1 for name in network.flows)
     if not several_links and not network.two_way:
         return rtt
@@ -84,19 +94,17 @@ def shortest_delay(network: Network) -> float:
     return max(min(between_links, rtt), rtt / PARTS_OF_RTT)
 
 
-def shortest_rtt(network: Network) -> float:
-    """Shortest base RTT of a network before, between or after its events, s."""
-    stages = network.stages()
-    return min(rtt for one in stages for name in one.flows for rtt in one.base_rtts(name))
-
-
-def longest_delay(network: Network) -> float:
+def longest_delay(network: Network, rtts: Sequence[float] | None = None) -> float:
     """Upper bound on the delays in a network's equations, s.
 
     It is four times the sum of the largest base RTT, the waiting times in full queues on all links,
     and twice their jitter. Waiting times and jitter count twice if data flow in both directions.
+
+    Args:
+        network: the network.
+        rtts: result of `base_rtts_of_stages`, s; None: it is computed.
     """
-    rtts = [rtt for one in network.stages() for name in one.flows for rtt in one.base_rtts(name)]
+    rtts = base_rtts_of_stages(network) if rtts is None else rtts
     links = network.links.values()
     flows = sum(network.counts)
     queueing = sum(longest_wait(link, flows) + 2 * link.jitter for link in links)

@@ -42,8 +42,8 @@ def flow_starts(flows: Flows) -> tuple[Number, ...]:
     """
     if isinstance(flows.start, UniformStart):
         parts = min(START_PARTS, flows.count) if flows.law.learns_base_rtt else 1
-        numbers = np.arange(flows.count) * parts // flows.count
-        return tuple(flows.start.spread * (number + 0.5) / parts for number in numbers)
+        starts = [flows.start.spread * (part + 0.5) / parts for part in range(parts)]
+        return tuple(starts[number * parts // flows.count] for number in range(flows.count))
     if isinstance(flows.start, tuple):
         return flows.start
     return (flows.start,) * flows.count
@@ -57,8 +57,9 @@ def group_flows(network: Network, name: str) -> list[FlowGroup]:
     """
     members: dict[tuple[Hashable, Hashable], list[int]] = {}
     rtts, starts = network.base_rtts(name), flow_starts(network.flows[name])
+    keys = {id(value): identity(value) for value in (*rtts, *starts)}
     for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
-        members.setdefault((identity(rtt), identity(start)), []).append(number)
+        members.setdefault((keys[id(rtt)], keys[id(start)]), []).append(number)
     handshake = network.flows[name].law.rules.reliable
     groups = []
     for numbers in members.values():

@@ -6,7 +6,7 @@ capacity. Packets sent are delivered, dropped or in flight.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,29 +39,38 @@ class Violation(NamedTuple):
         return f"{self.whose}: {self.what}, first at t = {self.time:g} s"
 
 
-def check_invariants(run: Recording) -> Recording:
+def check_invariants(run: Recording, classes: Sequence[str] | None = None) -> Recording:
     """Return the run if it violates no invariant.
+
+    Args:
+        run: recording of a fluid run.
+        classes: class of each column of its flows; None: there is a column for each flow.
 
     Raises:
         SolveFailed: with the earliest violation: its time, its class or link, and what it is.
     """
-    earliest = min(violations(run), default=None)
+    earliest = min(violations(run, classes=classes), default=None)
     if earliest is not None:
         raise SolveFailed(f"the fluid model failed: {earliest}.")
     return run
 
 
-def violations(run: Recording, balance: float = BALANCE) -> list[Violation]:
+def violations(
+    run: Recording, balance: float = BALANCE, classes: Sequence[str] | None = None
+) -> list[Violation]:
     """All violations of invariants in a fluid run.
 
     Args:
         run: recording of a fluid run.
         balance: largest imbalance of packet counters, relative to packets sent.
+        classes: class of each column of its flows; None: there is a column for each flow.
 
     Returns:
         One violation for each invariant and each class or link that violates it.
     """
-    flows = [name for name, group in run.network.flows.items() for _ in range(group.count)]
+    if classes is None:
+        classes = [name for name, group in run.network.flows.items() for _ in range(group.count)]
+    flows = list(classes)
     links = link_names(run.network, run.links["work"].shape[1])
     with np.errstate(invalid="ignore"):  # values that are not finite are reported as such
         faults = [
@@ -86,6 +95,8 @@ def first_times(
         names: class or link of each column.
         what: the violation in words.
     """
+    if not wrong.any():
+        return
     for column in np.flatnonzero(wrong.any(axis=0)):
         time = run.times[-wrong.shape[0] :][np.argmax(wrong[:, column])]
         yield Violation(float(time), names[column], what)

@@ -78,9 +78,17 @@ def to_recording(network: Network, solution: dde.Solution, field: VectorField) -
     times = np.asarray(solution.ts)
     links = link_arrays(times, state, field)
     rtt = round_trip_times(times, state, field)
+    of_groups = Recording(network, times, group_arrays(state, rtt, field), links)
+    check_invariants(of_groups, classes_of_groups(network, field.structure))
     groups = group_of_each_flow(network)
-    flows = {name: values[:, groups] for name, values in group_arrays(state, rtt, field).items()}
-    return check_invariants(Recording(network, times, flows, links))
+    flows = {name: values[:, groups] for name, values in of_groups.flows.items()}
+    return of_groups._replace(flows=flows)
+
+
+def classes_of_groups(network: Network, structure: FluidStructure) -> list[str]:
+    """Name of the class of each flow group of a network."""
+    per_class = zip(network.flows, structure.groups_per_class, strict=True)
+    return [name for name, groups in per_class for _ in range(groups)]
 
 
 def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.dde.fixed.history import ring_rows
 from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
-from vegasfluid.fluid.delays import longest_delay, shortest_delay, shortest_rtt
+from vegasfluid.fluid.delays import DelayBounds, bounds_of_delays
 from vegasfluid.fluid.flow_groups import flow_starts
 from vegasfluid.fluid.mesh import FINEST
 from vegasfluid.network import Network
@@ -141,28 +141,42 @@ def links_of(network: Network) -> Links:
     return [(link.capacity, link.buffer, link.aqm) for link in links]
 
 
-def mean_field_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
+def mean_field_grid(
+    network: Network,
+    until: float,
+    samples: int = DEFAULT_SAMPLES,
+    bounds: DelayBounds | None = None,
+) -> TimeGrid:
     """Sample times and solver step for the mean model of a network.
 
     Args:
         network: the network, with concrete numbers.
         until: end of the run, s.
         samples: number of evenly spaced sample times.
+        bounds: bounds of the network's delays, s; None: they are computed.
     """
-    step = mean_field_step(shortest_delay(network), links_of(network))
-    return TimeGrid(until, samples, step, longest_delay(network))
+    bounds = bounds_of_delays(network, None) if bounds is None else bounds
+    step = mean_field_step(bounds.shortest, links_of(network))
+    return TimeGrid(until, samples, step, bounds.longest)
 
 
-def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
+def density_grid(
+    network: Network,
+    until: float,
+    samples: int = DEFAULT_SAMPLES,
+    bounds: DelayBounds | None = None,
+) -> TimeGrid:
     """Sample times and solver step for the density model of a network.
 
     Args:
         network: the network, with concrete numbers.
         until: end of the run, s.
         samples: number of evenly spaced sample times.
+        bounds: bounds of the network's delays, s; None: they are computed.
     """
-    grid = mean_field_grid(network, until, samples)
-    return grid._replace(step=density_step(grid.step, shortest_rtt(network)))
+    bounds = bounds_of_delays(network, None) if bounds is None else bounds
+    grid = mean_field_grid(network, until, samples, bounds)
+    return grid._replace(step=density_step(grid.step, bounds.rtt))
 
 
 def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:

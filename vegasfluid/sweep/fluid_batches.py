@@ -22,6 +22,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
+from vegasfluid.fluid.delays import DelayBounds
 from vegasfluid.fluid.model import FluidModel, Resolution, build
 from vegasfluid.fluid.output import to_recording
 from vegasfluid.fluid.time_grid import TimeGrid, density_grid, mean_field_grid, with_longer_steps
@@ -89,12 +90,15 @@ def round_to_grid(value: float, base: float, *, up: bool = False) -> float:
     return base * ROUNDING_RATIO**whole
 
 
-def step_and_lag(model: Model, engine: str) -> tuple[float, float]:
+def step_and_lag(
+    model: Model, engine: str, bounds: DelayBounds | None = None
+) -> tuple[float, float]:
     """Solver step and longest delay, s, that a model has in a single run of an engine.
 
-    `engine` is `fluid` (`simulate_fluid`) or `density` (`simulate_density`).
+    `engine` is `fluid` (`simulate_fluid`) or `density` (`simulate_density`); `bounds` are those of
+    the model's delays, s (None: they are computed).
     """
-    grid = GRIDS[engine](model.network, model.duration, DEFAULT_SAMPLES)
+    grid = GRIDS[engine](model.network, model.duration, DEFAULT_SAMPLES, bounds)
     return grid.step, grid.longest_lag
 
 
@@ -114,8 +118,8 @@ def equations_of(
         InvalidInput: if the numbers of the point are invalid.
     """
     model = point.model()
-    step, longest = step_and_lag(model, engine)
     fluid = build(model.network, resolution=RESOLUTIONS[engine])
+    step, longest = step_and_lag(model, engine, fluid.parameters.delay_bounds)
     rounded = round_to_grid(step, base[0]), round_to_grid(longest, base[1], up=True)
     grid = TimeGrid(model.duration, DEFAULT_SAMPLES, *rounded)
     if engine == "fluid" and not fine:
