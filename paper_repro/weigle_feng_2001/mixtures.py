@@ -26,7 +26,7 @@ FLOWS = {1: 2, 2: 50, 3: 100, 4: 100}
 """Flows in one direction, by network."""
 SEEDS = (1, 2)
 """Seeds of the runs."""
-QUEUED_SEEDS = (1, 2, 3)
+QUEUED_SEEDS = tuple(range(1, 11))
 """Seeds of the runs of network 4 that show what more queued packets bring."""
 CBR = "packets, CBR traffic"
 """Source of the evidence from infinite files where a measure takes the other traffic."""
