@@ -91,7 +91,6 @@ def note_queued(evidence: Evidence, results: Results) -> None:
     random = [gains[kind] for kind in RANDOM]
     evidence.note(PACKETS, "mixtures.network_4_queued_gain", random)
     evidence.note(CBR, "mixtures.network_4_queued_gain", gains["bulk"])
-    evidence.note(PACKETS, "mixtures.network_4_held_gain", gains["bulk"])
 
 
 def measure_mixtures(results: Results) -> Evidence:
