@@ -18,7 +18,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     theoretical_cov,
 )
 
-__all__ = ["ARITHMETICS", "GRID_RTT", "PACKET_BITS", "numbers"]
+__all__ = ["ARITHMETICS", "GRID_RTT", "PACKET_BITS", "numbers", "other_buffers"]
 
 NAME = "arithmetic"
 PACKET_BITS = 8 * PACKET_BYTES
