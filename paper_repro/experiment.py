@@ -13,7 +13,17 @@ from matplotlib.figure import Figure
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES
 
-__all__ = ["ARITHMETIC", "FLUID", "LINUX", "NS2", "PACKETS", "Evidence", "Experiment", "Job"]
+__all__ = [
+    "ARITHMETIC",
+    "FLUID",
+    "LINUX",
+    "NS2",
+    "PACKETS",
+    "ROUNDING",
+    "Evidence",
+    "Experiment",
+    "Job",
+]
 
 ARITHMETIC, PACKETS, FLUID = "arithmetic", "packets", "fluid"
 """Sources of evidence that are engines of ours."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from paper_repro.experiment import Evidence, Experiment, Job, Results
+from paper_repro.experiment import ROUNDING, Evidence, Experiment, Job, Results
 
 __all__ = ["with_errors"]
 
@@ -75,6 +75,8 @@ def variances_of(found: Found, parts: Sequence[Found]) -> dict[tuple[str, str], 
                 continue
             rows = np.array(values, float)
             if np.isfinite(rows).all():
-                squares = ((rows - rows.mean(axis=0)) ** 2).sum(axis=0)
+                mean = rows.mean(axis=0)
+                deviations = np.where(abs(rows - mean) > ROUNDING * abs(mean), rows - mean, 0.0)
+                squares = (deviations**2).sum(axis=0)
                 variances[source, measure] = (len(rows) - 1) / len(rows) * squares
     return variances

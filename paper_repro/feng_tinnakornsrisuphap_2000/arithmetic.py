@@ -18,7 +18,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     theoretical_cov,
 )
 
-__all__ = ["ARITHMETICS", "GRID_RTT", "PACKET_BITS", "numbers"]
+__all__ = ["ARITHMETICS", "GRID_RTT", "PACKET_BITS", "numbers", "other_buffers"]
 
 NAME = "arithmetic"
 PACKET_BITS = 8 * PACKET_BYTES
@@ -29,8 +29,16 @@ CELL_BYTES = 53
 """Size of an ATM cell with its header, bytes."""
 CELL_PAYLOAD = 48
 """Size of an ATM cell without its header, bytes."""
+FRAME_CELLS = 32
+"""Cells of an AAL5 frame with a packet of 1500 bytes."""
 MEBI = 2**20
 """Bytes of a MiB."""
+PAYLOAD_ONLY = f"{ARITHMETIC}, 48 bytes of a cell"
+"""Source of the evidence if only a cell's data fill the switch's buffer."""
+FRAMES = f"{ARITHMETIC}, AAL5 frames of 32 cells"
+"""Source of the evidence if packets fill that buffer in AAL5 frames."""
+DECIMAL = f"{ARITHMETIC}, a MB of 10^6 bytes"
+"""Source of the evidence if a MB of a buffer has 10^6 bytes."""
 ON_OFF_MS = {"current": (3.0, 97.0, 100.0), "proposed": (1.5, 98.5, 1000.0)}
 """Tables 3 and 4: mean burst and idle time (ms), and rate during a burst (Mbit/s)."""
 GRID_MBIT_S = 1000.0
@@ -79,6 +87,7 @@ def table_numbers() -> Mapping[str, float | list[float]]:
         "router_more": 100 * (PROPOSED.router_buffer / CURRENT.router_buffer - 1),
         "switch_packets": CELLS * CELL_BYTES // PACKET_BYTES,
         "switch_mb": CELLS * CELL_PAYLOAD / 1e6,
+        "switch_mib": CELLS * CELL_BYTES / MEBI,
         "round_trip_ms": [1e3 * topology.propagation for topology in topologies],
         "red_min_share": [
             topology.red_thresholds[0] / topology.router_buffer for topology in topologies
@@ -120,6 +129,22 @@ def result_numbers() -> Mapping[str, float | list[float]]:
     }
 
 
+def other_buffers() -> Mapping[str, Mapping[str, float]]:
+    """Return the sizes of the buffers under other readings, by source and name."""
+    frames = CELLS // FRAME_CELLS
+    return {
+        PAYLOAD_ONLY: {
+            "switch_packets": CELLS * CELL_PAYLOAD // PACKET_BYTES,
+            "switch_mib": CELLS * CELL_PAYLOAD / MEBI,
+        },
+        FRAMES: {"switch_packets": frames, "switch_mib": frames * PACKET_BYTES / MEBI},
+        DECIMAL: {
+            "router_mib": CURRENT.router_buffer * PACKET_BYTES / 1e6,
+            "switch_mib": CELLS * CELL_BYTES / 1e6,
+        },
+    }
+
+
 def numbers() -> Mapping[str, float | list[float]]:
     """Return all calculated numbers, by name."""
     return {**table_numbers(), **result_numbers()}
@@ -130,6 +155,9 @@ def measure(results: Results) -> Evidence:
     evidence = Evidence()
     for name, value in numbers().items():
         evidence.note(ARITHMETIC, f"{NAME}.{name}", value)
+    for source, values in other_buffers().items():
+        for name, value in values.items():
+            evidence.note(source, f"{NAME}.{name}", value)
     return evidence
 
 

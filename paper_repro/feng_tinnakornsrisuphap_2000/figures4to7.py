@@ -27,7 +27,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import note_ns2
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import is_client, total
-from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Sweep
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Sweep, job_of
 from paper_repro.style import PAPER_MARK, label, panels
 
 __all__ = ["FIGURES4TO7", "SWEEP"]
@@ -41,6 +41,8 @@ SWEEP = Sweep(
     seeds=(1, 2, 3),
 )
 """Runs of the current network."""
+WITHOUT_OUTSIDE = "packets, without outside traffic"
+"""Source of the evidence from runs in which only the two sites send."""
 ENDS = (2, 60)
 """Smallest and largest number of clients, at which the fluid model runs."""
 FLUID_DURATION = 100.0
@@ -66,7 +68,10 @@ def clients_of_fluid(run: xr.Dataset) -> tuple[float, float]:
 
 
 def jobs() -> Mapping[str, Job]:
-    """Return the packet runs, and the fluid model's runs of Vegas at both ends of the axis."""
+    """Return the packet runs, and the fluid model's runs of Vegas at both ends of the axis.
+
+    With 60 clients Reno also runs without outside traffic.
+    """
     fluid = {
         fluid_name(count): Job(
             network_of(Setting(CURRENT, "vegas", count)),
@@ -76,7 +81,8 @@ def jobs() -> Mapping[str, Job]:
         )
         for count in ENDS
     }
-    return {**SWEEP.jobs(), **fluid}
+    alone = Setting(CURRENT, "reno", max(ENDS), outside="none")
+    return {**SWEEP.jobs(), **fluid, WITHOUT_OUTSIDE: job_of(alone, SWEEP.seeds)}
 
 
 def note_fluid(evidence: Evidence, results: Results) -> None:
@@ -114,6 +120,8 @@ def measure(results: Results) -> Evidence:
     last = max(reno.clients)
     found.note("reno_switch_drops_60", reno.each(lambda run: run.switch_drops, last)[0])
     found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0])
+    alone = [run.router_drops for run in results[WITHOUT_OUTSIDE]]
+    found.evidence.note_mean(WITHOUT_OUTSIDE, f"{NAME}.reno_router_drops_60", alone)
     outside = reno.each(lambda run: run.outside_share, 12)[0] * CURRENT.wan_mbps
     found.note("outside_mbps_12", outside)
     note_hurst_range(found)

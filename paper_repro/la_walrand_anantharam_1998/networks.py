@@ -124,6 +124,7 @@ def persistent(
     max_window: float = OLD_WINDOW,
     starts: Sequence[float] = STARTS,
     overhead: float = 0.0,
+    min_rto: float | None = None,
 ) -> vf.Network:
     """Return figure 6: ten connections that start one after the other.
 
@@ -135,6 +136,7 @@ def persistent(
         max_window: advertised window, packets.
         starts: start times, s.
         overhead: largest random delay of a sender before each packet, s.
+        min_rto: smallest retransmission timeout, s; None: ns-2's 0.2 s.
     """
     connections = zip(DELAYS_MS, shifted(starts, shift), strict=True)
     flows = {
@@ -145,6 +147,7 @@ def persistent(
             access=ACCESS,
             start=start,
             max_window=max_window,
+            min_rto=min_rto,
             send_overhead=overhead,
         )
         for number, (delay, start) in enumerate(connections, 1)

@@ -72,6 +72,7 @@ def readings() -> dict[str, dict[str, partial[vf.Network]]]:
         "packets, window not limited": {
             scheme: network_for(scheme, max_window=NO_LIMIT) for scheme in SCHEMES
         },
+        "packets, RTO 1 s": {scheme: network_for(scheme, min_rto=1.0) for scheme in SCHEMES},
     }
     networks["packets, random sending times"] = {
         "reno": network_for("reno", overhead=RANDOM_OVERHEAD)

@@ -10,6 +10,7 @@ from paper_repro.marrone_2013.environment import (
     ENLARGED_WINDOW,
     KERNEL_BETA,
     KERNEL_C,
+    LINK_MBPS,
     WHOLE_WINDOW,
     Environment,
 )
@@ -51,6 +52,14 @@ def mean_window(step: float, cut: float, loss: float = 1e-4) -> float:
     return top * (1 - cut / 2)
 
 
+def most_in_100_ms(environment: Environment) -> float:
+    """Return the largest throughput of a test that lasts 100 ms, Mbit/s.
+
+    The first packet arrives after half a round trip.
+    """
+    return LINK_MBPS * max(0.0, 0.1 - environment.round_trip / 2) / 0.1
+
+
 def formulas() -> dict[str, float | list[float]]:
     """Return what the formulas of section 2.2 give, by name."""
     friendly = 3 * PAPER_BETA / (2 - PAPER_BETA)
@@ -72,6 +81,8 @@ def measure(results: Results) -> Evidence:
     evidence.note(ARITHMETIC, "arithmetic.in_transit", [near.product, far.product])
     one_way = Environment(0.2, ways=2)
     evidence.note(ARITHMETIC, "arithmetic.products", far.product / near.product)
+    for source, test in {ARITHMETIC: far, f"{ARITHMETIC}, {ONE_WAY}": one_way}.items():
+        evidence.note(source, "arithmetic.most_in_100_ms", most_in_100_ms(test))
     windows = {
         ARITHMETIC: DEFAULT_WINDOW / far.product,
         f"{ARITHMETIC}, {ONE_WAY}": WHOLE_WINDOW / one_way.product,

@@ -45,6 +45,12 @@ LATER = 5.0
 """Start of Vegas after Reno in one of the readings, s."""
 THERE_AND_BACK = "packets, delays there and back"
 """Source of the evidence with table 1's delays read as round-trip delays."""
+COMPARED = {"vegas_only": (0, 2), "mixed": (1, 1), "reno_only": (2, 0)}
+"""Numbers of Reno and of Vegas flows in networks whose need of buffer space is compared."""
+SHORT_AND_LONG = (10, 50)
+"""Queues of these networks, packets."""
+RENO_ONLY = "packets, Reno only"
+"""Source of the evidence on buffer space from a comparison with Reno alone."""
 CONSTANT_RATE = "packets, CBR at 10 Mbit/s"
 """Source of the evidence with applications of a constant rate."""
 
@@ -89,15 +95,16 @@ def jobs() -> Mapping[str, Job]:
         runs[f"timing_{way}"] = Job(
             network, float(SECONDS), keep=variation, bin_width=propagation_ms(network) / 1e3
         )
-    for queue in (10, 50):
-        vegas = partial(vegas_only, queue=queue)
-        runs[f"vegas_only_{queue}"] = run_of(one_against_one(vegas, (1, 3), "one_way"), SEEDS)
+    for name, counts in COMPARED.items():
+        for queue in SHORT_AND_LONG:
+            change = partial(two_flows, queue=queue, counts=counts)
+            runs[f"{name}_{queue}"] = run_of(one_against_one(change, (1, 3), "one_way"), SEEDS)
     return runs
 
 
-def vegas_only(network: vf.Network, queue: int) -> vf.Network:
-    """Return two Vegas flows over a drop-tail queue (packets)."""
-    return with_laws(with_drop_tail(network, queue), reno=0, vegas=2)
+def two_flows(network: vf.Network, queue: int, counts: tuple[int, int]) -> vf.Network:
+    """Return two flows over a drop-tail queue (packets), by the numbers of Reno and of Vegas."""
+    return with_laws(with_drop_tail(network, queue), *counts)
 
 
 def vegas_later(network: vf.Network) -> vf.Network:
@@ -246,13 +253,24 @@ def measure(results: Results) -> Evidence:
     ratios = [[ratio_of(runs) for runs in way] for way in runs_of(results, "raised_")]
     evidence.note(PACKETS, "figure3.raised", ratios[0])
     evidence.note(PACKETS, "figure3.raised_two_way", ratios[1])
-    vegas_utilisation = [
-        mean_of(results[f"vegas_only_{queue}"], "utilisation") for queue in (10, 50)
-    ]
-    evidence.note(PACKETS, "figure3.vegas_only", vegas_utilisation[1] - vegas_utilisation[0])
+    note_buffer_space(evidence, results)
     timing = [results[f"timing_{way}"][0] for way in WAYS]
     evidence.note(PACKETS, "figure3.timing", timing[1] / timing[0])
     return evidence
+
+
+def note_buffer_space(evidence: Evidence, results: Results) -> None:
+    """Record what a longer queue changes with Vegas only, over what it changes with Reno."""
+    gains = {}
+    for name in COMPARED:
+        short, long = (
+            mean_of(results[f"{name}_{queue}"], "utilisation") for queue in SHORT_AND_LONG
+        )
+        gains[name] = long - short
+    evidence.note(PACKETS, "figure3.vegas_only", gains["vegas_only"])
+    for source, name in {PACKETS: "mixed", RENO_ONLY: "reno_only"}.items():
+        ratio = abs(gains["vegas_only"] / gains[name])
+        evidence.note(source, "figure3.buffer_effect_over_reno", ratio)
 
 
 def ns2_runs(way: str) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,10 +19,10 @@ from paper_repro.weigle_feng_2001.bars import (
     crossover,
     plain,
 )
-from paper_repro.weigle_feng_2001.counts import Totals, mean_of
+from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of
 from paper_repro.weigle_feng_2001.networks import table_1, with_pair
 from paper_repro.weigle_feng_2001.pairs import ns2_counts, ns2_ratio, run_of
-from paper_repro.weigle_feng_2001.traffic import KINDS
+from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES
 from vegasfluid.analysis import certify_alpha
 
 __all__ = ["FIGURE_5", "FIGURE_6", "FIGURE_7"]
@@ -50,6 +51,12 @@ NETWORK_4 = Bars(
     tried=[(1, 3), (50, 55), (75, 80), (89, 94), (1000, 1100)],
 )
 """Runs of figure 7."""
+OTHER_TRAFFIC = {kind: f"{PACKETS}, {NAMES[kind]} traffic" for kind in RANDOM}
+"""Sources of evidence from other traffic than the infinite files of a measure."""
+RENO_ALONE = "packets, Reno alone"
+"""Source of the evidence on losses from those of Reno's flows only."""
+WITH_CBR = "packets, with CBR traffic"
+"""Source of the evidence on losses from CBR traffic as well."""
 LARGE = (100, 1000)
 """Alphas on network 2 that the paper calls "sufficiently large", packets."""
 ONE_WAY = "ns-2, one way"
@@ -96,6 +103,9 @@ def measure_figure_5(results: Results) -> Evidence:
         resent=resent,
         losses=losses,
     )
+    NETWORK_2.note(evidence, ratios_120=[ratios[kind][120] for kind in ("bulk", "nps")])
+    for kind in RANDOM:
+        evidence.note(OTHER_TRAFFIC[kind], "figure5.ratio_bulk_134", ratios[kind][134])
     counts = [ns2_group(NS2_OF_2[kind, 100], law)["retransmits"]
               for kind in KINDS for law in ("reno", "vegas")]  # fmt: skip
     evidence.note(SETTLED, "figure5.resent", [counts[n] / counts[n + 1] for n in (0, 2, 4)])
@@ -191,7 +201,10 @@ def highest(alphas: Sequence[float]) -> float:
 
 def jobs_of_figure_7() -> Mapping[str, Job]:
     """Return the runs of the bars, and runs of network 3 to compare with."""
-    network_3 = {f"beside_{kind}": against(3, kind, (75, 80)) for kind in KINDS}
+    network_3 = {
+        f"beside_{kind}": replace(against(3, kind, (75, 80)), seeds=NETWORK_4.seeds)
+        for kind in KINDS
+    }
     one_way = {
         f"one_way_{number}": run_of(with_pair(table_1(number), (75, 80))) for number in (3, 4)
     }
@@ -212,11 +225,7 @@ def measure_figure_7(results: Results) -> Evidence:
         for alpha in NETWORK_4.alphas
         if alpha > 50
     ]
-    rates = {
-        kind: np.mean([item.loss_rate("reno") for item in runs[kind]])
-        / np.mean([item.loss_rate("reno") for item in network_3[kind]])
-        for kind in KINDS
-    }
+    note_losses_over_network_3(evidence, results)
     measures = evidence.found[PACKETS]
     lossy = [plain(measures[f"figure7.losses_{kind}"]) for kind in ("nps", "pareto")]
     NETWORK_4.note(
@@ -225,10 +234,12 @@ def measure_figure_7(results: Results) -> Evidence:
         acked_over_network_3_bulk=acked["bulk"],
         acked_over_network_3_random=[acked["pareto"], acked["nps"]],
         above_50=above_50,
-        losses_over_network_3=[float(rates[kind]) for kind in ("pareto", "nps")],
         nps_over_pareto_losses=lossy[0] / lossy[1],
         default=[NETWORK_4.ratios(results, kind)[1] for kind in KINDS],
     )
+    for kind in RANDOM:
+        alpha = highest([plain(measures[f"figure7.crossover_{kind}"])])
+        evidence.note(OTHER_TRAFFIC[kind], "figure7.crossover_bulk", alpha)
     one_way = [mean_of(results[f"one_way_{number}"], "all_acked") for number in (4, 3)]
     evidence.note("packets, one way", "figure7.acked_over_network_3_bulk", one_way[0] / one_way[1])
     counts = [sum(ns2_counts(f"net{number}_oneway_a75_b80") or ()) for number in (4, 3)]
@@ -238,6 +249,24 @@ def measure_figure_7(results: Results) -> Evidence:
         other = [ratio for item in by_kind for alpha, ratio in item.items() if alpha > 50]
         evidence.note(reading.source, "figure7.above_50", other)
     return evidence
+
+
+def note_losses_over_network_3(evidence: Evidence, results: Results) -> None:
+    """Record the loss rates of network 4 over those of network 3, at 75 and 80."""
+
+    def rises(rate: Callable[[Totals], float]) -> dict[str, float]:
+        pairs = {kind: (results[f"{kind}_75"], results[f"beside_{kind}"]) for kind in KINDS}
+        return {
+            kind: float(np.mean([rate(run) for run in far]) / np.mean([rate(run) for run in near]))
+            for kind, (far, near) in pairs.items()
+        }
+
+    all_flows, reno = rises(lost), rises(lambda run: run.loss_rate("reno"))
+    name = "figure7.all_losses_over_network_3"
+    evidence.note(PACKETS, name, [all_flows[kind] for kind in RANDOM])
+    evidence.note(WITH_CBR, name, list(all_flows.values()))
+    evidence.note(RENO_ALONE, name, [reno[kind] for kind in RANDOM])
+    evidence.note(PACKETS, "figure7.losses_over_network_3", [reno[kind] for kind in RANDOM])
 
 
 FIGURE_5 = Experiment(

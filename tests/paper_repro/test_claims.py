@@ -316,6 +316,12 @@ def test_the_report_has_every_claim_and_the_readme_its_counts():
 
 
 @pytest.mark.parametrize("paper", papers())
+def test_a_tolerance_speaks_of_the_shape_only_where_the_rule_does(paper):
+    claims = load_paper(PAPERS / paper).claims
+    assert [c.id for c in claims if c.in_shape is None and "in shape" in c.tolerance] == []
+
+
+@pytest.mark.parametrize("paper", papers())
 def test_every_claim_has_its_experiment_and_every_experiment_a_claim(paper):
     known = {experiment.name for experiment in experiments_of(paper)}
     assert {claim.experiment for claim in load_paper(PAPERS / paper).claims} == known

@@ -10,6 +10,7 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.feng_tinnakornsrisuphap_2000.adaptation import start_up
+from paper_repro.feng_tinnakornsrisuphap_2000.arithmetic import other_buffers
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     CURRENT,
     PROPOSED,
@@ -71,6 +72,12 @@ def test_readings_change_what_they_say():
     traced = network_of(replace(base, traced=True)).flows
     assert [name for name in traced if name.startswith("lanl_")] == [f"lanl_{i}" for i in range(5)]
     assert list(network_of(replace(base, outside="none")).flows) == ["lanl", "snl"]
+
+
+def test_buffers_under_other_readings():
+    """65536 cells of 48 bytes, or 2048 frames, of 1500 bytes; 33554 and 65536 x 53 over 10^6."""
+    found = {tuple(values.values()) for values in other_buffers().values()}
+    assert found == {(2097, 3.0), (2048, 2048 * 1500 / 2**20), (50.331, 3.473408)}
 
 
 def test_equation_1():

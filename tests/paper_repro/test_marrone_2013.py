@@ -10,7 +10,12 @@ import pytest
 import vegasfluid as vf
 from paper_repro.__main__ import FOLDER
 from paper_repro.claims import load_paper
-from paper_repro.marrone_2013.arithmetic import cubic_window, mean_window, plateau_time
+from paper_repro.marrone_2013.arithmetic import (
+    cubic_window,
+    mean_window,
+    most_in_100_ms,
+    plateau_time,
+)
 from paper_repro.marrone_2013.driven_sender import sender
 from paper_repro.marrone_2013.environment import (
     DEFAULT_WINDOW,
@@ -131,6 +136,13 @@ def test_formulas_by_hand():
     assert cubic_window(0.0, w_max) == pytest.approx([800.0])
     assert cubic_window(plateau_time(w_max) + 1, w_max) == pytest.approx([1000.4])
     assert mean_window(1.0, 0.5) == pytest.approx((1.5 / 1e-4) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("delay", "ways", "mbps"), [(0.02, 1, 90), (0.1, 1, 50), (0.1, 2, 0), (0.2, 1, 0), (0.2, 2, 0)]
+)
+def test_the_first_packet_arrives_after_half_a_round_trip(delay, ways, mbps):
+    assert most_in_100_ms(Environment(delay, ways=ways)) == pytest.approx(mbps)
 
 
 def test_the_table_of_the_kernel_is_that_of_the_reference_runs():

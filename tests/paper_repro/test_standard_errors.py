@@ -116,6 +116,14 @@ def noting(**functions):
     return measure
 
 
+@pytest.mark.parametrize("value", [1.05, 0.0])
+def test_a_value_that_no_seed_changes_has_no_error(value):
+    """The mean of twenty numbers of 1.05 differs from 1.05 by rounding."""
+    seeds = tuple(range(20))
+    experiment = an_experiment(noting(it=lambda results: value), {"a": seeds})
+    assert with_errors(experiment, {"a": list(map(float, seeds))}).spread == {}
+
+
 def test_the_jackknife_gives_the_standard_error_of_a_mean_and_of_a_ratio_of_pairs():
     rng = np.random.default_rng(1)
     a = rng.normal(10, 1, 40)
