@@ -11,11 +11,12 @@ three forms: a loop of `ss -tin` ten times a second at the measured senders (`ss
 class 1 ms or 2 %, buffer of a drop-tail queue 15 %, flows that were not measured 1 or 20 %;
 `.covered` fractions whose 90 % interval contains the true number; `.known` fractions of the
 networks where the number is known. `later.*` are the same figures of 37 networks that were run
-after the numbers of `observe` had been chosen, but those for base RTTs. `queue.right` is the fraction of the classified
-queues that are drop-tail or drop early, as estimated. `loop.*` are recommendations from `ss` and
-`tc`, run in the kernel (`benchmarks.observe.closed_loop`): `.fair` is the fraction with a ratio of
-0.85 to 1.15 there, of those (`.promised`) of which `recommend` reports that its goal, equal
-goodputs, is reached, and `.all_fair` that of all. Without `--full`, every third network.
+after the numbers of `observe` had been chosen, but those for base RTTs. `queue.right` is the
+fraction of the classified queues that are drop-tail or drop early, as estimated. `loop.*` are
+recommendations from `ss` and `tc`, run in the kernel (`benchmarks.observe.closed_loop`): `.fair` is
+the fraction with a ratio of 0.85 to 1.15 there, of those (`.promised`) of which `recommend` reports
+that its goal, equal goodputs, is reached, and `.all_fair` that of all. Without `--full`, every
+third network.
 """
 
 from __future__ import annotations
