@@ -33,6 +33,9 @@ with this wait by 0.6 ms."""
 NOISE, LARGEST_NOISE = 0.3, 1.8e-3
 """Half of the 90 % interval of a flow's difference from the RTTs of others: part of the time
 between two packets of a flow, and the largest, s; fitted to kernel traces."""
+DELAYED_ACK = 0.04
+"""Longest time for which Linux delays an ACK, s (TCP_DELACK_MIN, include/net/tcp.h). One of two
+packets waits for it, or for the next packet."""
 STANDING_QUEUE = 0.01
 """Part of the smallest RTT that may be queueing: fitted to kernel traces, in which flows that saw
 an empty queue were rare."""
@@ -77,19 +80,20 @@ class _Reference(NamedTuple):
     Args:
         value: this RTT, s.
         error: half of its 90 % interval, s.
-        flows: whether each flow's smallest RTT shows it; (flow,), or one value for all.
+        flows: whether each flow's smallest RTT shows it; (flow,). None does if the router's queue
+            shows it.
     """
 
     value: float
     error: float
-    flows: np.ndarray | np.bool_
+    flows: np.ndarray
 
 
 def base_rtts(grid: TimeGrid, waits: QueueWaits | None = None) -> BaseRtts:
     """Base RTT of each flow, and the queueing delay over time.
 
     A base RTT is the flow's smallest RTT, or less if other flows, or the router, saw a clearly
-    shorter queue. If they saw a slightly shorter one, it is the mean of both.
+    shorter queue: what delayed ACKs may add to RTTs of flows with few packets shows nothing.
 
     Args:
         grid: samples of all flows at common times.
@@ -98,20 +102,20 @@ def base_rtts(grid: TimeGrid, waits: QueueWaits | None = None) -> BaseRtts:
     interval = grid.span / np.maximum(grid.packets, 1.0)
     noise = np.minimum(NOISE * interval, LARGEST_NOISE)
     ack_wait = np.minimum(ACK_WAIT * interval, LONGEST_ACK_WAIT)
+    longest = np.minimum(interval, DELAYED_ACK) / 2
     rtt = grid.rtt - ack_wait[:, None] / 2  # half of it, as not all receivers delay ACKs
     common = _median_of_flows(rtt)
     offset = _of_paths(grid, np.nanmedian(rtt - common, axis=1))
     least, accuracy = _least_of_paths(grid)
     reference = _reference_of_flows(grid, least - offset, noise)
-    other_half = float(np.median(ack_wait)) / 2
-    seen = None if waits is None else _reference_of_queue(grid.time, common, waits, other_half)
-    by_queue = False
+    seen = None if waits is None else _reference_of_queue(grid.time, common, waits, ack_wait / 2)
     if seen is not None and reference.value - seen.value > np.hypot(seen.error, reference.error):
-        by_queue, reference = True, seen
+        reference = seen
+    by_queue = not reference.flows.any()
     corrected, tolerance = reference.value + offset, np.hypot(reference.error, noise)
+    tolerance += np.abs(longest - np.median(longest[reference.flows | by_queue]))
     changed = least - corrected > tolerance
-    between = np.where(reference.flows, least, (least + np.minimum(corrected, least)) / 2)
-    base = np.maximum(np.where(changed, corrected, between), accuracy)
+    base = np.maximum(np.where(changed, corrected, least), accuracy)
     low, high = (1 - STANDING_QUEUE) * least - accuracy, least + accuracy
     low = np.where(reference.flows, low, np.minimum(low, corrected - tolerance))
     low = np.where(grid.is_smoothed, 0.0, low)
@@ -141,7 +145,7 @@ def _reference_of_flows(grid: TimeGrid, queueing: np.ndarray, noise: np.ndarray)
 
 
 def _reference_of_queue(
-    time: np.ndarray, common: np.ndarray, waits: QueueWaits, ack_wait: float
+    time: np.ndarray, common: np.ndarray, waits: QueueWaits, ack_wait: np.ndarray
 ) -> _Reference | None:
     """The reference from the time that packets wait in the queue; None: hardly any samples.
 
@@ -149,7 +153,7 @@ def _reference_of_queue(
         time: times, s; (time,).
         common: RTT of a flow with the median base RTT at these times, s; (time,).
         waits: waiting times in the queue.
-        ack_wait: mean wait for delayed ACKs that `common` contains, and its error, s.
+        ack_wait: mean wait for delayed ACKs in the RTTs of each flow, and its error, s; (flow,).
     """
     arrival = waits.time + ARRIVAL * float(np.median(common))
     there = (arrival >= time[0]) & (arrival <= time[-1])
@@ -157,8 +161,9 @@ def _reference_of_queue(
         return None
     differences = np.interp(arrival[there], time, common) - waits.seconds[there]
     sampling = NORMAL_QUANTILE * float(differences.std()) / np.sqrt(there.sum())
-    error = float(np.linalg.norm([sampling, waits.packet / 2, ack_wait]))
-    return _Reference(float(differences.mean()) - ack_wait, error, np.False_)
+    wait = float(np.median(ack_wait))
+    error = float(np.linalg.norm([sampling, waits.packet / 2, wait]))
+    return _Reference(float(differences.mean()) - wait, error, np.zeros(len(ack_wait), bool))
 
 
 def _median_of_flows(values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
