@@ -263,11 +263,11 @@ def measure(results: Results) -> Evidence:
     note_droptail(evidence, droptail)
     note_modified(evidence, modified, PACKETS, all_measures=True)
     note_modified(evidence, red, "packets, Vegas with RED", all_measures=False)
-    more = [
-        updated(run, EARLIER, ALL_ON) - updated(few, UNCONGESTED, ALL_ON)
-        for run, few in zip(modified, runs_of(results, "few"), strict=True)
-    ]
-    note_means(evidence, "base_rtts.updated_more", more)
+    pairs = list(zip(modified, runs_of(results, "few"), strict=True))
+    for name, begin in {"updated_more": ALL_ON, "updated_congested": STARTS[CONGESTED]}.items():
+        more = [updated(run, EARLIER, begin) - updated(few, UNCONGESTED, begin)
+                for run, few in pairs]  # fmt: skip
+        note_means(evidence, f"base_rtts.{name}", more)
     early = [[early_drops(a), early_drops(b)] for a, b in zip(red, modified, strict=True)]
     note_series(evidence, "base_rtts.early_drops", early)
     by_dialect = [

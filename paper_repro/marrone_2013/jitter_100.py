@@ -140,9 +140,14 @@ def note_vegas(
 
 
 def threshold_rise(record: RecordedFlow, threshold: np.ndarray) -> float:
-    """Return the rise of a threshold between losses, as a fraction of the window's rise."""
+    """Return the rise of a threshold between losses, as a fraction of the window's rise.
+
+    NaN if the window is never above the threshold.
+    """
     changes, growth = np.diff(threshold), np.diff(record.cwnd)
     avoidance = (record.times[1:] > EARLY) & (growth > 0) & (threshold[:-1] < record.cwnd[:-1])
+    if not avoidance.any():
+        return float("nan")
     return float(np.maximum(changes[avoidance], 0).sum() / growth[avoidance].sum())
 
 
