@@ -32,7 +32,16 @@ from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, 
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
 from paper_repro.reference import ns2_flows_at
 
-__all__ = ["EXPERIMENT", "WithBase", "drops_after_starts", "shared_cuts"]
+__all__ = [
+    "CONGESTED",
+    "EXPERIMENT",
+    "WithBase",
+    "backing_off",
+    "backing_off_more",
+    "drops_after_starts",
+    "shared_cuts",
+    "with_few",
+]
 
 SAMPLES = 1401
 """Samples of a trajectory, one every 0.1 s."""

@@ -16,7 +16,15 @@ from paper_repro.la_walrand_anantharam_1998.recorded_run import (
 from paper_repro.la_walrand_anantharam_1998.shifts import note_means, note_series
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
 
-__all__ = ["ALL_ON", "levels", "note_comparisons", "note_fairness", "note_figure_7", "note_gateway"]
+__all__ = [
+    "ALL_ON",
+    "levels",
+    "note_comparisons",
+    "note_fairness",
+    "note_figure_7",
+    "note_gateway",
+    "surge_over_quiet",
+]
 
 PERIOD = 10.0
 """Time after the last start in which the queue is compared with that of quiet periods, s."""

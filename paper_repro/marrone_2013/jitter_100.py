@@ -14,7 +14,7 @@ from paper_repro.marrone_2013.linux import kernel
 from paper_repro.marrone_2013.readings import IN_ORDER, ONE_WAY, UNDONE, packets
 from paper_repro.marrone_2013.recorded_flow import RecordedFlow, each_law, job, mean
 
-__all__ = ["FIGURES_8_TO_13"]
+__all__ = ["FIGURES_8_TO_13", "correlation", "scatter"]
 
 JITTER = 0.001
 """Jitter of each router, s."""
