@@ -85,7 +85,7 @@ def without_tcp_jobs() -> Mapping[str, Job]:
 
 
 def measure_without_tcp(results: Results) -> Evidence:
-    """Record c.o.v. over theory and Hurst parameters without TCP, and Reno's c.o.v. over it."""
+    """Record c.o.v. over theory and Hurst parameters without TCP, and Reno's compared with them."""
     evidence = Evidence()
     runs: list[Summary] = [results[str(count)][0] for count in CLIENTS]
     theory = [theoretical_cov(CURRENT, count) for count in CLIENTS]
@@ -93,6 +93,7 @@ def measure_without_tcp(results: Results) -> Evidence:
         "cov_over_theory": [run.cov / cov for run, cov in zip(runs, theory, strict=True)],
         "hurst": [run.hurst[HURST] for run in runs],
         "reno_over_udp": results["reno"][0].cov / runs[-1].cov,
+        "reno_hurst_minus_udp": results["reno"][0].hurst[HURST] - runs[-1].hurst[HURST],
     }
     for name, value in measures.items():
         evidence.note(PACKETS, f"without_tcp.{name}", value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -31,7 +32,16 @@ from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, 
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
 from paper_repro.reference import ns2_flows_at
 
-__all__ = ["EXPERIMENT", "WithBase", "drops_after_starts", "shared_cuts"]
+__all__ = [
+    "CONGESTED",
+    "EXPERIMENT",
+    "WithBase",
+    "backing_off",
+    "backing_off_more",
+    "drops_after_starts",
+    "shared_cuts",
+    "with_few",
+]
 
 SAMPLES = 1401
 """Samples of a trajectory, one every 0.1 s."""
@@ -39,6 +49,8 @@ SHIFTS = 6
 """Number of runs of each network."""
 ALL_ON = 60.0
 """Time from which all ten connections are active, s: 20 s after the tenth start."""
+EARLIER = 9
+"""Number of connections before the last."""
 AFTER_A_START = 5.0
 """Time after a start in which drops count as following it, s."""
 ACCURATE = 0.1
@@ -47,6 +59,12 @@ FALL = 0.9
 """Fraction of a window below which it has fallen."""
 PER_BIN = 10
 """Samples in a bin of 1 s; falls within it count as simultaneous."""
+QUIET = (60.0, 80.0, 100.0, 120.0)
+"""Starts of periods of 20 s in which no connection starts, s."""
+CONGESTED = STARTS.index(15.0)
+"""Number of starts before the network is congested: the average queue is below thresh till 15 s."""
+UNCONGESTED = 2
+"""Number of connections in the network that is not congested."""
 LIGHT = 10.0
 """Time up to which at most four connections are active, s."""
 DIALECTS = ("brakmo", "linux", "ns3")
@@ -77,6 +95,12 @@ def with_base(run: xr.Dataset) -> WithBase:
     return WithBase(recorded_run(run), run[BASE_RTT].values.astype(float), drops)
 
 
+def with_few(shift: int) -> vf.Network:
+    """Return figure 6 with modified Vegas, RED and only the first connections: no congestion."""
+    network = persistent(ReportingModified(), gateway(MAX_DROP), shift)
+    return replace(network, flows=dict(list(network.flows.items())[:UNCONGESTED]))
+
+
 def networks() -> dict[str, partial[vf.Network]]:
     """Return functions from a shift to a network of figure 6, by the columns of table 4."""
     vegas = ReportingVegas(alpha=1, beta=3, gamma=1, dialect="ns2")
@@ -93,6 +117,7 @@ def jobs() -> Mapping[str, Job]:
     runs = dict(rerouting_jobs())
     for name, network in networks().items():
         runs |= jobs_for(name, network, DURATION, SAMPLES, SHIFTS, with_base)
+    runs |= jobs_for("few", with_few, DURATION, SAMPLES, SHIFTS, with_base)
     for dialect in DIALECTS:
         law = vf.Vegas(alpha=1, beta=3, gamma=1, dialect=dialect)
         network = partial(persistent, law, gateway(None))
@@ -143,18 +168,29 @@ def note_droptail(evidence: Evidence, runs: Sequence[WithBase]) -> None:
         note_series(evidence, f"base_rtts.{name}", values)
 
 
-def updated(run: WithBase) -> float:
-    """Return the fraction of the first nine connections whose base RTT rises by a tenth at once."""
-    base = run.base[:, :-1]
+def updated(run: WithBase, connections: int, begin: float = 0.0) -> float:
+    """Return the fraction of the first connections whose base RTT rises by a tenth at once.
+
+    Args:
+        run: the run.
+        connections: number of connections that count, from the first on.
+        begin: time from which rises count, s.
+    """
+    base = run.base[run.record.time >= begin, :connections]
     rises = (base[1:] > 1.1 * base[:-1]) & (base[:-1] > 0)
     return float(rises.any(axis=0).mean())
 
 
-def backing_off(record: RecordedRun) -> float:
-    """Return the fraction of the first nine windows that fall in the 20 s after the tenth start."""
-    begin = record.mean_windows(STARTS[-1] - 1.0, STARTS[-1])[:-1]
-    lowest = record.cwnd[record.within(STARTS[-1], ALL_ON), :-1].min(axis=0)
+def backing_off(record: RecordedRun, start: float = STARTS[-1]) -> float:
+    """Return the fraction of the first nine windows that fall in the 20 s after a time (s)."""
+    begin = record.mean_windows(start - 1.0, start)[:-1]
+    lowest = record.cwnd[record.within(start, start + ALL_ON - STARTS[-1]), :-1].min(axis=0)
     return float((lowest < FALL * begin).mean())
+
+
+def backing_off_more(record: RecordedRun) -> float:
+    """Return how much larger that fraction is after the tenth start than in quiet periods."""
+    return backing_off(record) - float(np.mean([backing_off(record, time) for time in QUIET]))
 
 
 def shared_cuts(record: RecordedRun) -> float:
@@ -173,18 +209,20 @@ def shared_cuts(record: RecordedRun) -> float:
     return float((np.corrcoef(falls.T).sum() - count) / (count * (count - 1)))
 
 
-def drops_after_starts(times: np.ndarray, drops: np.ndarray) -> float:
+def drops_after_starts(times: np.ndarray, drops: np.ndarray, skipped: int = 0) -> float:
     """Return the drops per second within 5 s of a start over those in the rest of the time.
 
     Args:
         times: times of samples, s; (time,).
         drops: packets dropped so far; (time,).
+        skipped: number of starts that do not count, nor the time before the next.
     """
     middles, new, widths = (times[1:] + times[:-1]) / 2, np.diff(drops), np.diff(times)
     after = np.zeros(middles.size, bool)
-    for start in STARTS:
+    for start in STARTS[skipped:]:
         after |= (middles > start) & (middles < start + AFTER_A_START)
-    rates = [new[part].sum() / widths[part].sum() for part in (after, ~after)]
+    rest = ~after & (middles > STARTS[skipped])
+    rates = [new[part].sum() / widths[part].sum() for part in (after, rest)]
     return float(rates[0] / rates[1]) if rates[1] else float("inf")
 
 
@@ -206,10 +244,14 @@ def note_modified(
     measures = {"correct_modified": [correct(run) for run in runs]}
     if all_measures:
         measures |= {
-            "updated_modified": [updated(run) for run in runs],
+            "updated_modified": [updated(run, EARLIER) for run in runs],
             "backing_off": [backing_off(run.record) for run in runs],
+            "backing_off_more": [backing_off_more(run.record) for run in runs],
             "shared_cuts": [shared_cuts(run.record) for run in runs],
             "drops_after_starts": [drops_after_starts(run.record.time, run.drops) for run in runs],
+            "drops_after_congested_starts": [
+                drops_after_starts(run.record.time, run.drops, CONGESTED) for run in runs
+            ],
         }
     for name, values in measures.items():
         note_means(evidence, f"base_rtts.{name}", values, source)
@@ -230,6 +272,11 @@ def measure(results: Results) -> Evidence:
     note_droptail(evidence, droptail)
     note_modified(evidence, modified, PACKETS, all_measures=True)
     note_modified(evidence, red, "packets, Vegas with RED", all_measures=False)
+    pairs = list(zip(modified, runs_of(results, "few"), strict=True))
+    for name, begin in {"updated_more": ALL_ON, "updated_congested": STARTS[CONGESTED]}.items():
+        more = [updated(run, EARLIER, begin) - updated(few, UNCONGESTED, begin)
+                for run, few in pairs]  # fmt: skip
+        note_means(evidence, f"base_rtts.{name}", more)
     early = [[early_drops(a), early_drops(b)] for a, b in zip(red, modified, strict=True)]
     note_series(evidence, "base_rtts.early_drops", early)
     by_dialect = [

@@ -29,6 +29,8 @@ SAMPLES = 1441
 """Samples of a trajectory, one every 0.05 s."""
 SHIFTS = 12
 """Number of runs of each network."""
+OVERTAKEN = 63.0
+"""End of the time in which the overtaking at 60 s can make a timer go off, s: six round trips."""
 SHORT_MS, LONG_MS = 88.0, 484.0
 """Round-trip propagation delays of connection 1 from 15 s and from 36 s on, ms."""
 
@@ -84,12 +86,11 @@ def first_change(run: Routed) -> float:
     return float(base[rises[0] + 1]) if rises.size else float("nan")
 
 
-def late_timeouts(runs: list[Routed]) -> float:
-    """Return the timeouts of connection 1 from 60 s on, mean over the runs."""
-    at_60 = [float(np.interp(SHORT_AGAIN, run.record.time, run.timeouts)) for run in runs]
-    return float(
-        np.mean([run.timeouts[-1] - early for run, early in zip(runs, at_60, strict=True)])
-    )
+def late_timeouts(runs: list[Routed], until: float = UNTIL) -> float:
+    """Return the timeouts of connection 1 from 60 s until a time (s), mean over the runs."""
+    ends = SHORT_AGAIN, until
+    counts = [np.interp(ends, run.record.time, run.timeouts) for run in runs]
+    return float(np.mean([late - early for early, late in counts]))
 
 
 def note_rerouting(evidence: Evidence, results: Results) -> None:
@@ -120,3 +121,5 @@ def note_rerouting(evidence: Evidence, results: Results) -> None:
         note_means(evidence, f"base_rtts.{name}", values)
     pair = [late_timeouts(vegas), late_timeouts(modified)]
     note_series(evidence, "base_rtts.timeouts_after_60", [pair])
+    pair = [late_timeouts(runs, OVERTAKEN) for runs in (vegas, modified)]
+    note_series(evidence, "base_rtts.timeouts_by_overtaking", [pair])

@@ -16,8 +16,18 @@ from paper_repro.la_walrand_anantharam_1998.recorded_run import (
 from paper_repro.la_walrand_anantharam_1998.shifts import note_means, note_series
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
 
-__all__ = ["ALL_ON", "levels", "note_comparisons", "note_fairness", "note_figure_7", "note_gateway"]
+__all__ = [
+    "ALL_ON",
+    "levels",
+    "note_comparisons",
+    "note_fairness",
+    "note_figure_7",
+    "note_gateway",
+    "surge_over_quiet",
+]
 
+PERIOD = 10.0
+"""Time after the last start in which the queue is compared with that of quiet periods, s."""
 ALL_ON = 50.0
 """Time from which rates are compared, s: 10 s after the tenth connection starts."""
 AVERAGING = 1.0
@@ -106,6 +116,14 @@ def note_gateway(evidence: Evidence, source: str, runs: Runs) -> None:
             for run in runs["modified"]
         ]
         note_means(evidence, "persistent.surge_after_a_start", after, source)
+        above = [surge_over_quiet(run) for run in runs["modified"]]
+        note_means(evidence, "persistent.surge_over_quiet", above, source)
+
+
+def surge_over_quiet(run: RecordedRun) -> float:
+    """Return the queue of the 10 s after the last start over the longest of later 10 s."""
+    quiet = [run.mean_queue(begin, begin + PERIOD) for begin in np.arange(ALL_ON, DURATION, PERIOD)]
+    return run.mean_queue(STARTS[-1], STARTS[-1] + PERIOD) / max(quiet)
 
 
 def note_drops(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None:

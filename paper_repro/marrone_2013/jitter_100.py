@@ -14,7 +14,7 @@ from paper_repro.marrone_2013.linux import kernel
 from paper_repro.marrone_2013.readings import IN_ORDER, ONE_WAY, UNDONE, packets
 from paper_repro.marrone_2013.recorded_flow import RecordedFlow, each_law, job, mean
 
-__all__ = ["FIGURES_8_TO_13"]
+__all__ = ["FIGURES_8_TO_13", "correlation", "scatter"]
 
 JITTER = 0.001
 """Jitter of each router, s."""
@@ -24,6 +24,8 @@ EXTENDED = 1000.0
 """Simulated time of a long test, s."""
 SEEDS = tuple(range(1, 21))
 """Seeds of the short tests."""
+MORE_SEEDS = tuple(range(21, 61))
+"""Seeds of the short tests that also count where Reno's and CUBIC's scatter is compared."""
 FEW_SEEDS = (1, 2, 3)
 """Seeds of the long tests and of some readings."""
 AVERAGE = 70.0
@@ -43,8 +45,9 @@ FARTHER = Environment(0.1, JITTER, WHOLE_WINDOW, ways=2)
 
 
 def jobs() -> Mapping[str, Job]:
-    """Return 20 short tests and three long ones, and those of the other readings."""
+    """Return short tests and three long ones, and those of the other readings."""
     runs = dict(each_law(HERE, BRIEF, seeds=SEEDS))
+    runs |= each_law(HERE, BRIEF, names=("reno", "cubic"), seeds=MORE_SEEDS, prefix="more ")
     runs |= each_law(HERE, EXTENDED, names=("reno", "vegas"), seeds=FEW_SEEDS, prefix="long ")
     for name, law in UNDOING.items():
         runs[UNDONE + name] = job(HERE, name, BRIEF, seeds=SEEDS, law=law)
@@ -93,11 +96,31 @@ def note_cubic(
     evidence: Evidence, source: str, cubic: Sequence[RecordedFlow], reno: Sequence[RecordedFlow]
 ) -> None:
     """Record CUBIC's short tests compared with Reno's."""
-    deviations = [np.std([c.throughput() for c in records], ddof=1) for records in (cubic, reno)]
-    evidence.note(source, "jitter_100.even", float(deviations[0] - deviations[1]))
     evidence.note(source, "jitter_100.better", mean(cubic) / mean(reno))
     slower = [float(c.throughput() < mean(cubic)) for c in reno]
     evidence.note_mean(source, "jitter_100.reno_below", slower)
+
+
+def note_scatter(evidence: Evidence, results: Results) -> None:
+    """Record the standard deviation of CUBIC's short tests less that of Reno's, Mbit/s."""
+    for prefix in ("", UNDONE, ONE_WAY):
+        source = packets(prefix) if prefix else PACKETS
+        cubic, reno = ([*results[f"{prefix}{law}"], *results.get(f"more {prefix}{law}", ())]
+                       for law in ("cubic", "reno"))  # fmt: skip
+        rates = [np.array([c.throughput() for c in records]) for records in (cubic, reno)]
+        evidence.note(source, "jitter_100.even", scatter(rates[0]) - scatter(rates[1]))
+        if not prefix:
+            others = np.sort(rates[1])[:-1]
+            fewer = "packets, without Reno's fastest test"
+            evidence.note(fewer, "jitter_100.even", scatter(rates[0]) - scatter(others))
+            first = slice(len(results["reno"]))
+            pair = [scatter(part[first]) for part in rates]
+            evidence.note("packets, 20 tests", "jitter_100.even", pair[0] - pair[1])
+
+
+def scatter(rates: np.ndarray) -> float:
+    """Return the standard deviation of rates of tests, Mbit/s."""
+    return float(np.std(rates, ddof=1))
 
 
 def note_vegas(
@@ -117,9 +140,14 @@ def note_vegas(
 
 
 def threshold_rise(record: RecordedFlow, threshold: np.ndarray) -> float:
-    """Return the rise of a threshold between losses, as a fraction of the window's rise."""
+    """Return the rise of a threshold between losses, as a fraction of the window's rise.
+
+    NaN if the window is never above the threshold.
+    """
     changes, growth = np.diff(threshold), np.diff(record.cwnd)
     avoidance = (record.times[1:] > EARLY) & (growth > 0) & (threshold[:-1] < record.cwnd[:-1])
+    if not avoidance.any():
+        return float("nan")
     return float(np.maximum(changes[avoidance], 0).sum() / growth[avoidance].sum())
 
 
@@ -133,38 +161,56 @@ def measure(results: Results) -> Evidence:
         if f"{prefix}cubic" in results:
             note_cubic(evidence, source, results[f"{prefix}cubic"], reno)
         note_vegas(evidence, source, results[f"{prefix}vegas"], reno, environment)
+    note_scatter(evidence, results)
     note_long(evidence, PACKETS, results["long reno"])
     note_causes(evidence, results)
+    note_thresholds(evidence, results)
     for prefix in (UNDONE, ONE_WAY):
         note_long(evidence, packets(prefix), results[f"long {prefix}reno"])
-    record = results["long reno"][0]
-    probed = "packets, as tcp_probe prints it"
-    evidence.note(PACKETS, "jitter_100.rises", threshold_rise(record, record.ssthresh))
-    evidence.note(probed, "jitter_100.rises", threshold_rise(record, record.probed()))
     note_kernel(evidence)
     return evidence
 
 
 def note_causes(evidence: Evidence, results: Results) -> None:
-    """Record Vegas's decisions without reordering, its time to the maximum, and Reno's cause."""
+    """Record Vegas's decisions without reordering, and its time to the maximum."""
     rounds = BRIEF / HERE.round_trip
     decided = [record.decided[-1] / rounds for record in results[f"{IN_ORDER}vegas"]]
     evidence.note_mean(PACKETS, "jitter_100.decides_in_order", decided)
     reaches = [record.reaches(FULL) for record in results["long vegas"]]
     evidence.note_mean(PACKETS, "jitter_100.vegas_reaches", reaches)
-    records = results["reno"]
-    thresholds = np.array([float(np.interp(EARLY, c.times, c.ssthresh)) for c in records])
-    rates = np.array([record.throughput() for record in records])
-    others = np.arange(len(records)) != thresholds.argmax()
+    evidence.note(LINUX, "jitter_100.decides_in_order", kernel("in_order", "vegas", "vegas_on"))
+
+
+def note_thresholds(evidence: Evidence, results: Results) -> None:
+    """Record whether Reno's threshold rises, and its correlation with the throughput."""
+    record, undone = results["long reno"][0], results[f"long {UNDONE}reno"][0]
+    probed = "packets, as tcp_probe prints it"
+    evidence.note(PACKETS, "jitter_100.rises", threshold_rise(record, record.ssthresh))
+    evidence.note(probed, "jitter_100.rises", threshold_rise(record, record.probed()))
+    evidence.note(packets(UNDONE), "jitter_100.rises", threshold_rise(undone, undone.ssthresh))
+    thresholds, rates = thresholds_and_rates(results["reno"])
+    others = np.arange(len(rates)) != thresholds.argmax()
     pairs = {
         PACKETS: (thresholds, rates),
         "packets, by rank": (rankdata(thresholds), rankdata(rates)),
         "packets, without the highest threshold": (thresholds[others], rates[others]),
+        packets(UNDONE): thresholds_and_rates(results[f"{UNDONE}reno"]),
     }
     for source, pair in pairs.items():
-        correlation = float(np.corrcoef(*pair)[0, 1])
-        evidence.note(source, "jitter_100.threshold_and_rate", correlation)
-    evidence.note(LINUX, "jitter_100.decides_in_order", kernel("in_order", "vegas", "vegas_on"))
+        evidence.note(source, "jitter_100.threshold_and_rate", correlation(*pair))
+
+
+def thresholds_and_rates(records: Sequence[RecordedFlow]) -> tuple[np.ndarray, np.ndarray]:
+    """Return thresholds after slow start, packets, and throughputs, Mbit/s, of tests."""
+    thresholds = np.array([float(np.interp(EARLY, c.times, c.ssthresh)) for c in records])
+    return thresholds, np.array([record.throughput() for record in records])
+
+
+def correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the correlation of two series; NaN if one of them is constant."""
+    if min(np.ptp(first), np.ptp(second)) == 0:
+        return float("nan")
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def note_kernel(evidence: Evidence) -> None:

@@ -10,9 +10,16 @@ import pytest
 import paper_repro
 from paper_repro.claims import load_paper
 from paper_repro.la_walrand_anantharam_1998.arithmetic import fair_totals
-from paper_repro.la_walrand_anantharam_1998.base_rtts import drops_after_starts, shared_cuts
+from paper_repro.la_walrand_anantharam_1998.base_rtts import (
+    CONGESTED,
+    backing_off,
+    backing_off_more,
+    drops_after_starts,
+    shared_cuts,
+    with_few,
+)
 from paper_repro.la_walrand_anantharam_1998.charts import segment_times
-from paper_repro.la_walrand_anantharam_1998.congestion import levels
+from paper_repro.la_walrand_anantharam_1998.congestion import levels, surge_over_quiet
 from paper_repro.la_walrand_anantharam_1998.networks import (
     LAWS,
     gateway,
@@ -188,3 +195,35 @@ def test_reversals_of_a_steady_oscillation_by_its_period():
 def test_the_margin_is_the_smaller_of_a_fifth_of_the_base_rtt_and_100_ms():
     assert margin_ms(300.0) == pytest.approx(60, abs=1e-3)
     assert margin_ms(501.0) == pytest.approx(100, abs=1e-3)
+
+
+def test_starts_before_the_congestion_are_left_out():
+    """One drop a second up to 15 s, then none but two a second within 5 s of a start."""
+    times = np.arange(0.0, 140.5, 0.5)
+    middles = (times[1:] + times[:-1]) / 2
+    after = ((middles > 15) & (middles < 30)) | ((middles > 40) & (middles < 45))
+    drops = np.r_[0.0, np.cumsum(np.where(middles < 15, 50.0, np.where(after, 1.0, 0.5)))]
+    assert drops_after_starts(times, drops, CONGESTED) == pytest.approx(2.0)
+
+
+def test_windows_that_fall_are_compared_with_quiet_periods():
+    """Windows that halve in any 20 s, and one that does so after the tenth start only."""
+    time = np.arange(0.0, 140.05, 0.1)
+    always = np.where(time % 20 < 10, 5.0, 10.0)
+    once = np.where((time > 50) & (time < 55), 5.0, 10.0)
+    cwnd = np.stack([always] * 4 + [once] + [np.full_like(time, 10.0)] * 5, axis=1)
+    record = RecordedRun(time, cwnd, cwnd, 0 * time, np.zeros(10), 0 * time, 1.0, 0.0, 0.0)
+    assert backing_off(record) == pytest.approx(5 / 9)
+    assert backing_off_more(record) == pytest.approx(1 / 9)
+
+
+def test_a_network_without_congestion_has_two_connections():
+    assert list(with_few(0).flows) == ["connection1", "connection2"]
+
+
+def test_a_surge_is_measured_by_the_largest_quiet_period():
+    time = np.arange(0.0, 140.05, 0.1)
+    queue = np.where((time >= 40) & (time < 50), 66.0, np.where(time > 130, 60.0, 50.0))
+    cwnd = np.ones((len(time), 1))
+    record = RecordedRun(time, cwnd, cwnd, queue, np.zeros(1), 0 * time, 1.0, 0.0, 0.0)
+    assert surge_over_quiet(record) == pytest.approx(1.1, abs=0.01)

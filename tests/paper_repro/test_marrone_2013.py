@@ -24,6 +24,7 @@ from paper_repro.marrone_2013.environment import (
     UNDOING,
     Environment,
 )
+from paper_repro.marrone_2013.jitter_100 import correlation, scatter
 from paper_repro.marrone_2013.linux import kernel
 from paper_repro.marrone_2013.others import against, bsd_timeout
 from paper_repro.marrone_2013.recorded_flow import RecordedFlow
@@ -52,6 +53,13 @@ def test_the_path_has_the_papers_bandwidth_delay_product():
     """100 Mbit/s are 8333 packets of 1500 bytes a second; d = 100 ms and 200 ms."""
     assert Environment(0.1).product == pytest.approx(833.3, abs=0.1)
     assert Environment(0.2).product == pytest.approx(1666.7, abs=0.1)
+
+
+def test_equal_thresholds_have_no_correlation_with_rates():
+    rates = np.array([21.0, 22.0, 98.0])
+    assert np.isnan(correlation(np.full(3, 1086.0), rates))
+    assert correlation(2 * rates, rates) == pytest.approx(1.0)
+    assert scatter(np.array([1.0, 3.0])) == pytest.approx(np.sqrt(2))
 
 
 def test_windows_of_the_socket_buffers():
