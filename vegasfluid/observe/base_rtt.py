@@ -105,9 +105,11 @@ def base_rtts(grid: TimeGrid, waits: QueueWaits | None = None) -> BaseRtts:
     longest = np.minimum(interval, DELAYED_ACK) / 2
     rtt = grid.rtt - ack_wait[:, None] / 2  # half of it, as not all receivers delay ACKs
     common = _median_of_flows(rtt)
-    offset = _of_paths(grid, np.nanmedian(rtt - common, axis=1))
-    least, accuracy = _least_of_paths(grid)
-    reference = _reference_of_flows(grid, least - offset, noise)
+    paths = _paths(grid)
+    offsets = np.nanmedian(rtt - common, axis=1)
+    offset = np.array([np.median(offsets[path]) for path in paths])
+    least, accuracy = _least_of_paths(grid, paths)
+    reference = _reference_of_flows(paths, least - offset, noise)
     seen = None if waits is None else _reference_of_queue(grid.time, common, waits, ack_wait / 2)
     if seen is not None and reference.value - seen.value > np.hypot(seen.error, reference.error):
         reference = seen
@@ -130,18 +132,18 @@ def base_rtts(grid: TimeGrid, waits: QueueWaits | None = None) -> BaseRtts:
     return BaseRtts(tuple(estimates), np.maximum(delay, 0.0))
 
 
-def _reference_of_flows(grid: TimeGrid, queueing: np.ndarray, noise: np.ndarray) -> _Reference:
+def _reference_of_flows(paths: np.ndarray, queueing: np.ndarray, noise: np.ndarray) -> _Reference:
     """The reference from the flows that saw the shortest queue.
 
     Args:
-        grid: samples of all flows at common times.
+        paths: result of `_paths`.
         queueing: smallest RTT of each flow without its difference from the others, s; (flow,).
         noise: half of the 90 % interval of this difference, s; (flow,).
     """
     first = int(np.nanargmin(queueing))
     near = queueing <= queueing[first] + np.hypot(noise, noise[first])
     error = float(np.median(noise[near])) / np.sqrt(near.sum())
-    return _Reference(float(np.median(queueing[near])), error, _on_path_of(grid, first))
+    return _Reference(float(np.median(queueing[near])), error, paths[first])
 
 
 def _reference_of_queue(
@@ -190,17 +192,22 @@ def _median_of_flows(values: np.ndarray, weights: np.ndarray | None = None) -> n
     return np.interp(places, places[there], medians)
 
 
-def _least_of_paths(grid: TimeGrid) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest RTT of each flow and its accuracy, s; (flow,) both. Flows of a path share them."""
+def _paths(grid: TimeGrid) -> np.ndarray:
+    """Whether two flows have the same path, and so one base RTT; (flow, flow).
+
+    A flow whose addresses are not known has another path than all others.
+    """
     names = np.array([path or str(number) for number, path in enumerate(grid.paths)])
-    paths = [names == name for name in names]
+    return names[:, None] == names
+
+
+def _least_of_paths(grid: TimeGrid, paths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest RTT of each flow and its accuracy, s; (flow,) both. Flows of a path share them.
+
+    `paths` is the result of `_paths`.
+    """
     found = [_smallest(grid.least_rtt[path], np.max(grid.rtt_step[path])) for path in paths]
     return np.array([least for least, _ in found]), np.array([accuracy for _, accuracy in found])
-
-
-def _of_paths(grid: TimeGrid, values: np.ndarray) -> np.ndarray:
-    """Median over the flows of each flow's path; (flow,). The values are differences of RTTs, s."""
-    return np.array([np.median(values[_on_path_of(grid, k)]) for k in range(len(values))])
 
 
 def _smallest(values: np.ndarray, step: float) -> tuple[float, float]:
@@ -219,14 +226,3 @@ def _smallest(values: np.ndarray, step: float) -> tuple[float, float]:
     if exact <= rounded + 2 * MILLISECOND:
         return exact, MICROSECONDS
     return rounded + MILLISECOND, MILLISECOND
-
-
-def _on_path_of(grid: TimeGrid, flow: int) -> np.ndarray:
-    """Whether each flow has the path of the flow with number `flow`, and so its base RTT; (flow,).
-
-    A flow whose addresses are not known has another path than all others.
-    """
-    path = grid.paths[flow]
-    return np.array(
-        [k == flow or (path != "" and each == path) for k, each in enumerate(grid.paths)]
-    )

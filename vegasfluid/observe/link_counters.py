@@ -65,7 +65,7 @@ class LinkCounters(NamedTuple):
         discipline: its discipline; None: not known.
         limit: its limit, packets; None: not shown.
         capacity: capacity, packets/s; None: counters are missing, or the queue was rarely filled.
-        waits: waiting times; None: not known, or flows have queues of their own.
+        waits: waiting times; None: not known, or each flow has its own queue.
     """
 
     discipline: Discipline | None
