@@ -18,34 +18,43 @@ from tests.sweep.small import begun, chunks_in, small_chunks
 
 __all__ = ["port_fault"]
 
-POINTS = 400
-"""Number of points of the sweep; it lasts longer than the attempts."""
+POINTS = 20_000
+"""Number of points of the sweep; it lasts minutes, and is ended after the attempts."""
 LONGEST = 120.0
 """Time until the first chunk is there, s."""
 OTHER_USER = "65534"
 """Number of a user who owns nothing (nobody)."""
 ATTEMPT = r"""
-import socket, ssl, sys
+import itertools, socket, ssl, sys
+from concurrent.futures import ThreadPoolExecutor
+
 PAGES = "", "status", "health", "metrics", "info/main/workers.html", "json/identity.json"
 HELLO = [f"GET /{page} HTTP/1.0\r\n\r\n".encode() for page in PAGES] + [b"\x01" + bytes(15)]
-for port in map(int, sys.argv[1:]):
-    for secure in (False, True):
-        for hello in HELLO:
-            try:
-                with socket.create_connection(("127.0.0.1", port), timeout=5) as channel:
-                    if secure:
-                        context = ssl.create_default_context()
-                        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-                        channel = context.wrap_socket(channel)
-                    channel.sendall(hello)
-                    answer = channel.recv(100)
-            except OSError:
-                continue
-            if answer and answer[0] != 21 and not answer.startswith(b"HTTP/1.1 404 Not Found"):
-                print(port, secure, answer)
+
+
+def attempt(case):
+    port, secure, hello = case
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as channel:
+            if secure:
+                context = ssl.create_default_context()
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+                channel = context.wrap_socket(channel)
+            channel.sendall(hello)
+            answer = channel.recv(100)
+    except OSError:
+        return
+    if answer and answer[0] != 21 and not answer.startswith(b"HTTP/1.1 404 Not Found"):
+        print(port, secure, answer)
+
+
+cases = list(itertools.product(map(int, sys.argv[1:]), (False, True), HELLO))
+with ThreadPoolExecutor(len(cases)) as threads:
+    list(threads.map(attempt, cases))
 """
-"""Program that connects to ports as plain text and by TLS, without a certificate, and prints what
-any of them answers, apart from TLS's refusals (which begin with 21) and "not found"."""
+"""Program that connects to ports as plain text and by TLS, without a certificate, all at once (a
+port may wait for more, and answer nothing until the time is over). It prints what any of them
+answers, apart from TLS's refusals (which begin with 21) and "not found"."""
 
 
 def port_fault(index: int, folder: Path) -> str:
