@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 from contextlib import suppress
 
 __all__ = ["main"]
 
-ALLOCATIONS = 50_000
+ALLOCATIONS = 500_000
 """New objects after which Python looks for unreachable cycles of objects. By default it does so
 after 700, which takes a tenth of the time of imports and of tracing equations."""
 
@@ -21,6 +22,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     let_interrupts_end()
     gc.set_threshold(ALLOCATIONS)
+    atexit.register(gc.freeze)  # a process that ends need not look for cycles in all its objects
     from vegasfluid.interruption import exit_at_signals
 
     exit_at_signals("vegasfluid")  # before anything that takes time to import
