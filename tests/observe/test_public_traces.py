@@ -179,6 +179,7 @@ def test_a_single_listing_of_ss():
         assert listed_values(flow) == pytest.approx(expected, rel=1e-12)
         assert (flow.congestion_control, flow.segment_bytes) == ("cubic", 8949)
     assert "10.0.1.29:22 > 73.231.248.16:49724" in flows
+    assert "hosts limited 10 of 13 flows, for up to 100% of the time" in measurement.notes[0]
     with pytest.raises(InvalidInput, match="of 13 flows, the longest has 1 sample"):
         estimate(measurement)
 

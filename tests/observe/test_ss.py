@@ -123,3 +123,36 @@ def test_a_loop_that_lists_no_connection_at_first(tmp_path):
     file.write_text(empty)
     with pytest.raises(MeasurementFileError, match="the listings must have connections"):
         read(file)
+
+
+def limited(tmp_path, *times):
+    """Notes on listings of a flow with these words of its times, half a second apart."""
+    header = "State Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
+    line = "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2\n\t cubic rtt:30/1 mss:1448 cwnd:3 bytes_acked:{} {}\n"
+    listings = [header + line.format(1000 * k, words) for k, words in enumerate(times, 1)]
+    return read(written(tmp_path, "".join(listings)), interval=0.5).notes
+
+
+def test_flows_that_hosts_limit_are_noted(tmp_path):
+    """The fraction between the first and the last listing: (300 - 100) of (1000 - 500) ms."""
+    (note,) = limited(
+        tmp_path, "busy:500ms rwnd_limited:100ms(20.0%)", "busy:1000ms rwnd_limited:300ms(30.0%)"
+    )
+    assert "hosts limited 1 of 1 flows, for up to 40% of the time" in note
+    (note,) = limited(tmp_path, "busy:500ms rwnd_limited:30ms(6.0%) sndbuf_limited:60ms(12.0%)")
+    assert "for up to 18% of the time" in note
+    assert (
+        limited(
+            tmp_path,
+            "busy:500ms rwnd_limited:500ms(100.0%)",
+            "busy:9500ms rwnd_limited:500ms(5.3%)",
+        )
+        == ()
+    )
+    assert limited(tmp_path, "busy:500ms", "busy:1000ms rwnd_limited:20ms(2.0%)") == ()
+    assert limited(tmp_path, "") == ()
+
+
+def test_a_time_that_is_no_number_is_rejected_with_its_line(tmp_path):
+    with pytest.raises(MeasurementFileError, match="line 3: busy must be a number from 0 on"):
+        limited(tmp_path, "busy:xms")

@@ -199,7 +199,7 @@ def observed(measurement: Measurement) -> ObservedMeans:
     grid = time_grid(measurement)
     rates = flow_rates(grid)
     vegas = np.array([control == VEGAS for control in grid.controls])
-    link = link_counters(measurement.queues, grid.packet_bytes)
+    link = link_counters(measurement.queues, grid.packet_bytes, grid.mean_rate)
     base = base_rtts(grid, link and link.waits)
     losses = np.diff(grid.loss_counts)
     names = dict.fromkeys(grid.controls)

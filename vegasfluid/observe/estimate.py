@@ -32,6 +32,9 @@ __all__ = ["NetworkEstimate", "estimate", "estimate_grid"]
 
 ALL_SEEN = 0.97
 """Fraction of the link's packets that measured flows have if there are no others."""
+BUSY = 0.9
+"""Fraction of the time with a queue from which on a link whose rate is set counts as full, so that
+what the measured flows do not get has others (chosen)."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ def estimate(measurement: Measurement) -> NetworkEstimate:
         InvalidInput: if no flow has enough packets and samples.
     """
     grid = time_grid(measurement)
-    link = link_counters(measurement.queues, grid.packet_bytes)
+    link = link_counters(measurement.queues, grid.packet_bytes, grid.mean_rate)
     return estimate_grid(grid, link, base_rtts(grid, link and link.waits))
 
 
@@ -184,7 +187,8 @@ def _competitors(grid: TimeGrid, rates: Capacity, link: LinkCounters | None) -> 
     if link is not None and link.capacity is not None:
         if grid.mean_rate >= ALL_SEEN * float(link.capacity.value or 0):
             return None
-        return competitors_from_share(grid, link.capacity)
+        if link.was_full or rates.busy >= BUSY:
+            return competitors_from_share(grid, link.capacity)
     if rates.all_seen or not np.isfinite(rates.variation):
         return None
     return competitors_from_rates(grid)

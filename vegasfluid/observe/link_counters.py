@@ -10,18 +10,24 @@ import numpy as np
 from vegasfluid.observe.bottleneck_queue import DROP_TAIL, Discipline
 from vegasfluid.observe.estimated import Estimated
 from vegasfluid.observe.measurement import QueueSamples
+from vegasfluid.observe.shaped_rate import (
+    TOKEN_BUCKET,
+    bucket_limit,
+    contains_another,
+    shaped_rate,
+)
 
 __all__ = ["LinkCounters", "QueueWaits", "capacity_of_counters", "link_counters"]
 
-FIRST_IN_FIRST_OUT = ("pfifo", "bfifo", "pfifo_fast")
+FIRST_IN_FIRST_OUT = ("pfifo", "bfifo", "pfifo_fast", TOKEN_BUCKET)
 """Disciplines of Linux that are drop-tail."""
-IN_BYTES = ("bfifo", "red")
+IN_BYTES = ("bfifo", "red", TOKEN_BUCKET)
 """Disciplines whose limits tc shows in bytes."""
 LENGTHS = ("limit", "min", "max")
 """Parameters that are lengths of the queue."""
-CONTAINERS = ("tbf", "htb", "hfsc", "mq", "prio", "noqueue", "clsact", "ingress")
-"""Disciplines whose counters are not used: packets wait in other disciplines, or do not wait."""
-
+CONTAINERS = ("htb", "hfsc", "mq", "prio", "noqueue", "clsact", "ingress")
+"""Disciplines whose counters are not used: packets wait in other disciplines, or do not wait. The
+same holds for a token bucket (`tbf`) that contains another discipline."""
 ONE_QUEUE = (*FIRST_IN_FIRST_OUT, "red", "codel", "pie")
 """Disciplines in which packets leave in the order of their arrival, whatever their flow."""
 HEAD_DROPS = ("codel",)
@@ -38,6 +44,8 @@ FULL = 0.9
 """Quantile of the rates that is the capacity where the queue empties between samples."""
 ROUNDING = 1e-3
 """Relative uncertainty of counters that are read at times known to a millisecond."""
+HEADERS = 0.02
+"""Relative uncertainty of a rate that is set, because disciplines count different headers."""
 
 
 class QueueWaits(NamedTuple):
@@ -64,17 +72,23 @@ class LinkCounters(NamedTuple):
     Args:
         discipline: its discipline; None: not known.
         limit: its limit, packets; None: not shown.
-        capacity: capacity, packets/s; None: counters are missing, or the queue was rarely filled.
+        capacity: capacity, packets/s; None: counters are missing, or the queue was rarely filled,
+            and no rate is set.
         waits: waiting times; None: not known, or each flow has its own queue.
+        was_full: whether the capacity is the rate of packets that were counted while the queue was
+            not empty; otherwise it is the rate that is set.
     """
 
     discipline: Discipline | None
     limit: float | None
     capacity: Estimated | None
     waits: QueueWaits | None = None
+    was_full: bool = True
 
 
-def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCounters | None:
+def link_counters(
+    queues: Sequence[QueueSamples], packet_bytes: int, rate: float = 0.0
+) -> LinkCounters | None:
     """Estimates from counters of the bottleneck: the queue with most drops, then most packets.
 
     Drops in the time of the measurement count first: counters begin when a discipline is set up,
@@ -83,11 +97,18 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
     Args:
         queues: queues that were measured.
         packet_bytes: size of a full packet, bytes.
+        rate: mean rate of all measured flows, packets/s; a smaller rate that is set for a queue is
+            not that of their link.
 
     Returns:
         The bottleneck, or None if no queue was measured in which packets wait.
     """
-    waiting = [queue for queue in queues if queue.kind not in CONTAINERS]
+    waiting = [
+        queue
+        for queue in queues
+        if queue.kind not in CONTAINERS
+        and not (queue.kind == TOKEN_BUCKET and contains_another(queue, queues))
+    ]
     if not waiting:
         return None
     queue = max(waiting, key=_bottleneck_rank)
@@ -101,10 +122,33 @@ def link_counters(queues: Sequence[QueueSamples], packet_bytes: int) -> LinkCoun
     if isinstance(probability, float):
         numbers["probability"] = probability
     limit = numbers.pop("limit", 0.0)
+    if queue.kind == TOKEN_BUCKET:
+        limit = (bucket_limit(queue) or 0.0) * scale
     name = DROP_TAIL if queue.kind in FIRST_IN_FIRST_OUT else queue.kind
     found = Discipline(name, True, f"tc shows {queue.kind}", numbers) if name else None
-    capacity = _counted(queue, packet_bytes)
-    return LinkCounters(found, limit or None, capacity, _waits(queue, capacity))
+    counted = _counted(queue, packet_bytes)
+    set_rate = _shaped(queue, queues, packet_bytes)
+    if set_rate is not None and set_rate.high < rate:
+        set_rate = None
+    capacity = counted or set_rate
+    waits = _waits(queue, capacity)
+    return LinkCounters(found, limit or None, capacity, waits, was_full=counted is not None)
+
+
+def _shaped(
+    queue: QueueSamples, queues: Sequence[QueueSamples], packet_bytes: int
+) -> Estimated | None:
+    """Capacity, packets/s, that is set for a queue; None if none is, or if no packet waited there.
+
+    A queue that is always empty and drops nothing is not the bottleneck, whatever its rate.
+    """
+    rate = shaped_rate(queue, queues)
+    signs = (queue.backlog_packets, queue.dropped_packets, queue.marked_packets)
+    if rate is None or not any(sign is not None and np.nanmax(sign) > 0 for sign in signs):
+        return None
+    value = rate / (packet_bytes + LINK_HEADER_BYTES)
+    how = "rate that tc shows; the queue was not measured while it was filled"
+    return Estimated(value, value * (1 - HEADERS), value * (1 + HEADERS), how)
 
 
 def _waits(queue: QueueSamples, capacity: Estimated | None) -> QueueWaits | None:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from vegasfluid.observe.clock_times import FIRST_UNIX, ListingClock, time_in
 from vegasfluid.observe.errors import MeasurementFileError
 from vegasfluid.observe.measurement import FlowSamples, Measurement
+from vegasfluid.observe.readers.host_limits import TIMES, HostLimits, limits_note
 from vegasfluid.observe.sample_columns import SampleColumns
 from vegasfluid.observe.text_files import end_of, ends_a_line, finite, numbered_lines
 
@@ -41,7 +42,7 @@ CONTROL = re.compile(r"^[a-z][a-z0-9_-]*$")
 FLAGS = frozenset({"ts", "sack", "ecn", "ecnseen", "fastopen", "accecn", "send"})
 """Words without a value before the name of the congestion control."""
 USED = ("rtt", "minrtt", "cwnd", "mss", "bytes_acked", "bytes_sent", "bytes_retrans", "retrans")
-USED += ("unacked", "delivered", "bytes_received", "sacked")
+USED += ("unacked", "delivered", "bytes_received", "sacked", *TIMES)
 """Words whose values are read."""
 RECEIVER_FACTOR = 10.0
 """Ratio of data received to data acknowledged above which a connection's host is a receiver."""
@@ -76,6 +77,7 @@ class Flow:
         self.control: str | None = None
         self.segment: float | None = None
         self.last: dict[str, float] = {}
+        self.limits = HostLimits()
 
 
 def is_ss(head: str) -> bool:
@@ -178,6 +180,7 @@ class _Reader:
         flow = self.flow(connection.ends, values)
         flow.segment = values.get("mss", flow.segment)
         flow.control = _control(connection.words) or flow.control
+        flow.limits.add(values)
         flow.columns.add(self.clock.time, _samples(values))
 
     def values(self, connection: Connection) -> dict[str, float]:
@@ -191,7 +194,8 @@ class _Reader:
         for number, word in connection.words:
             name, colon, text = word.partition(":")
             if colon and name in USED and name not in values:
-                parts = text.split("/")
+                digits = text.partition("ms")[0] if name in TIMES else text
+                parts = digits.split("/")
                 try:
                     values[name] = finite(parts[-1] if name == "retrans" else parts[0])
                 except ValueError:
@@ -231,7 +235,13 @@ class _Reader:
             _flow(ends, generation, flow, str(self.path), start or 0.0)
             for (ends, generation), flow in self.flows.items()
         )
-        return Measurement(flows, sources=(str(self.path),), start_unix_s=start)
+        senders = [
+            flow.limits
+            for flow, samples in zip(self.flows.values(), flows, strict=True)
+            if samples.vantage == "sender"
+        ]
+        notes = tuple(limits_note(str(self.path), senders))
+        return Measurement(flows, sources=(str(self.path),), start_unix_s=start, notes=notes)
 
 
 def _without_time(line: str) -> str:

@@ -37,7 +37,7 @@ COUNTERS = {
 """Field of `QueueSamples` by counter: of all disciplines, then RED, (FQ-)CoDel, PIE, and marks."""
 DELAYS = ("ldelay", "delay")
 """Queueing delay in CoDel and in PIE, microseconds."""
-FIRST_IN_FIRST_OUT = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
+FIRST_IN_FIRST_OUT = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop", "tbf")
 """Disciplines that drop only when they are full."""
 
 Key = tuple[str, str, str, str]
@@ -166,8 +166,12 @@ def _of_tins(tins: list[dict[str, Any]], values: Mapping[str, float]) -> dict[st
 
 
 def _scalars(options: Mapping[str, Any]) -> Iterator[tuple[str, float | bool | str]]:
-    """Parameters that are numbers, truth values or text, by name."""
-    for name, value in options.items():
+    """Parameters that are numbers, truth values or text, by name.
+
+    A parameter with parts, such as the rate of `netem`, is the part of the same name.
+    """
+    for name, given in options.items():
+        value = given.get(name) if isinstance(given, Mapping) else given
         if isinstance(value, bool | str):
             yield str(name), value
         elif isinstance(value, int | float):
