@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from vegasfluid.observe import FlowSamples, Measurement
 
@@ -40,3 +41,9 @@ def drop_tail():
     ends = {"min_rtt_s": least, "sender": "a", "receiver": "x"}
     flows = (samples("a:1 > x", TIMES, 0.6, **ends), samples("a:2 > x", TIMES, 0.4, **ends))
     return Measurement(flows)
+
+
+def within(estimated, true, tolerance):
+    """Check that an estimate and its interval agree with the true value."""
+    assert estimated.value == pytest.approx(true, rel=tolerance)
+    assert estimated.low <= true <= estimated.high

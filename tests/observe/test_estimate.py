@@ -17,19 +17,19 @@ from tests.observe.made import (
     drop_tail,
     queue,
     samples,
+    within,
 )
 from tests.paths import ROOT
 from vegasfluid.errors import InvalidInput
-from vegasfluid.observe import Measurement, QueueSamples, estimate, read_files
+from vegasfluid.observe import (
+    Measurement,
+    QueueSamples,
+    estimate,
+    read_files,
+)
 from vegasfluid.observe.base_rtt import base_rtts
 from vegasfluid.observe.competitors import competitors_from_rates, flows_of_correlation
 from vegasfluid.observe.time_grid import time_grid
-
-
-def within(estimated, true, tolerance):
-    """Whether an estimate and its interval agree with the true value."""
-    assert estimated.value == pytest.approx(true, rel=tolerance)
-    assert estimated.low <= true <= estimated.high
 
 
 def test_a_drop_tail_queue_that_fills_is_found():
@@ -52,24 +52,6 @@ def test_a_flow_that_never_saw_an_empty_queue_is_corrected_by_another():
     assert [each.base_rtt.value for each in found.classes] == pytest.approx([BASE, 0.1], abs=1e-3)
     alone = estimate(Measurement((second,)))
     assert alone.classes[0].base_rtt.value == pytest.approx(0.120, abs=1e-3)
-
-
-def test_losses_at_all_lengths_are_not_those_of_a_drop_tail_queue():
-    often = np.floor(TIMES * 2 / 3)
-    flows = tuple(replace(flow, retransmitted_packets=often) for flow in drop_tail().flows)
-    found = estimate(Measurement(flows))
-    assert found.discipline.name == "red"
-    assert not found.buffer.is_known
-    assert "before the queue is full" in found.buffer.how
-
-
-def test_without_losses_the_buffer_is_not_known():
-    none = np.zeros(len(TIMES))
-    flows = tuple(replace(flow, retransmitted_packets=none) for flow in drop_tail().flows)
-    found = estimate(Measurement(flows))
-    assert found.discipline.name == ""
-    assert "was never full" in found.buffer.how
-    assert 0.94 * BUFFER < found.buffer.low <= BUFFER  # what was seen, as accurate as RTTs are
 
 
 def test_a_link_that_is_never_full_has_no_capacity_but_a_lower_bound():

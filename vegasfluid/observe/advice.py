@@ -35,7 +35,12 @@ def next_measurements(found: NetworkEstimate) -> list[str]:
             "Other flows share the link. On its router, tc -s -j qdisc show dev DEV once a second"
             " shows the capacity and the rate of the other flows."
         )
-    if found.discipline.name == "":
+    if found.discipline.is_constant:
+        advice.append(
+            "The queue discipline is not known. tc -s -j qdisc show dev DEV on the router shows it."
+            " So does a measurement with fewer flows, in which losses are rare."
+        )
+    elif found.discipline.name == "":
         advice.append(
             "The buffer and the queue discipline are not known. tc -s -j qdisc show dev DEV on the"
             " router shows both. So does a measurement with losses: add a flow of Reno or CUBIC."

@@ -3,7 +3,9 @@
 A drop-tail queue drops packets when it is full, and at no other time: losses come where the delay
 is at its plateau, the buffer divided by the capacity. A discipline that drops early (RED, CoDel,
 PIE) drops at all lengths above its threshold, so that losses also come well below the largest
-delay. Where losses never cease, the delays decide: a drop-tail queue then stays near its limit.
+delay. A queue that stays near its plateau may be either: a full drop-tail queue, or RED in overload
+(12 of 23 such kernel traces). Its discipline is not known then, but a drop-tail queue of that
+length is a model of it.
 """
 
 from __future__ import annotations
@@ -46,8 +48,9 @@ to 0.15 on kernel traces, and 0.25 to 0.65 with RED (but 0.03 with one)."""
 ALWAYS = 0.6
 """Fraction of intervals with losses above which losses never cease."""
 STANDING = 0.84
-"""Ratio of the median delay to the plateau above which a queue with constant losses is drop-tail:
-0.86 to 0.96 on kernel traces, 0.68 to 0.87 with RED and CoDel."""
+"""Ratio of the median delay to the plateau above which the queue stays near its plateau: with
+constant losses 0.82 to 0.99 on kernel traces of drop-tail queues, 0.62 to 0.99 with RED and
+CoDel."""
 SHORTEST_DELAY = 1e-5
 """Delay up to which there is no queue: clocks count microseconds, s."""
 COARSE = 0.25
@@ -96,12 +99,15 @@ class Discipline(NamedTuple):
         certain: whether it was read rather than estimated.
         how: how it was found, in a few words.
         options: its parameters, where they were read, by tc's names; lengths in packets.
+        is_constant: whether the discipline is not known because the queue stays near its plateau,
+            so that a drop-tail queue of that length is a model of it.
     """
 
     name: str
     certain: bool
     how: str
     options: dict[str, float]
+    is_constant: bool = False
 
 
 def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
@@ -133,7 +139,8 @@ def queue_shape(grid: TimeGrid, delay: np.ndarray) -> QueueShape:
 def discipline(shape: QueueShape) -> Discipline:
     """The discipline that the losses and delays show: drop-tail or, for any early drops, RED.
 
-    Its name is empty if the shape has a problem, or with fewer than four intervals with losses.
+    Its name is empty if the shape has a problem, with fewer than four intervals with losses, and if
+    losses come at all lengths of a queue that hardly changes.
     """
     if shape.problem:
         return Discipline("", False, f"unknown, as {shape.problem}", {})
@@ -142,22 +149,22 @@ def discipline(shape: QueueShape) -> Discipline:
         return Discipline("", False, how, {})
     early = float(np.mean(shape.level[shape.has_loss] < BELOW_PLATEAU))
     standing = float(np.median(shape.delay)) / shape.plateau
-    if shape.has_loss.mean() < ALWAYS:
-        is_drop_tail = early < EARLY_LOSSES
-        how = f"{early:.0%} of the losses came while the delay was below its plateau"
-    else:
-        is_drop_tail = standing > STANDING
+    how = f"{early:.0%} of the losses came while the delay was below its plateau"
+    if shape.has_loss.mean() >= ALWAYS:
         how = f"packets are lost all the time, at a median delay of {standing:.0%} of the plateau"
-    if is_drop_tail:
+    elif early < EARLY_LOSSES:
         return Discipline(DROP_TAIL, False, how, {})
+    if standing > STANDING:
+        why = f"{how}: a full drop-tail queue and RED in overload look alike"
+        return Discipline("", False, why, {}, is_constant=True)
     return Discipline(EARLY, False, f"{how}: RED, CoDel or PIE", {})
 
 
 def buffer_of(shape: QueueShape, found: Discipline, capacity: float) -> Estimated:
     """Buffer of the bottleneck, packets: plateau of the delay times the capacity.
 
-    It is known for a drop-tail queue only. For others the lower bound is the largest queue seen,
-    less the accuracy of RTTs.
+    It is known for a drop-tail queue, and taken to be that of one where the queue stays near its
+    plateau. For others the lower bound is the largest queue seen, less the accuracy of RTTs.
 
     Args:
         shape: delays and losses of the queue.
@@ -167,15 +174,17 @@ def buffer_of(shape: QueueShape, found: Discipline, capacity: float) -> Estimate
     waiting = DELAYED_ACKS * shape.flows
     seen = max(float(np.quantile(shape.delay, LARGEST)) * capacity - waiting, 1.0)
     largest = max(seen - _accuracy(seen, shape.flows), 1.0)
-    if found.name == "":
+    if found.name == "" and not found.is_constant:
         return unknown(found.how, low=largest)
-    if found.name != DROP_TAIL:
+    if found.name not in ("", DROP_TAIL):
         how = "unknown, as packets are dropped before the queue is full"
         return unknown(how, low=largest)
     low, high = block_bootstrap(lambda x: float(np.quantile(x, PLATEAU)), shape.delay, BLOCKS)
     value = max(shape.plateau * capacity - waiting, 1.0)
     reach = _accuracy(value, shape.flows)
     how = "delay at which packets were lost, less the base RTT, times the capacity"
+    if found.is_constant:
+        how = "length at which the queue stays: the buffer, if it is drop-tail"
     ends = (max(low * capacity - waiting - reach, 1.0), high * capacity - waiting + reach)
     return Estimated(value, *ends, how)
 
