@@ -18,7 +18,7 @@ from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.tuning import recommend
 from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement, measure
-from vegasfluid.tuning.minimax import FAIR, MinimaxSearch, ScenarioBound, assess
+from vegasfluid.tuning.minimax import MinimaxSearch, ScenarioBound, assess
 from vegasfluid.tuning.minimax_fluid import (
     PLATEAU_TOLERANCE,
     PLATEAU_XTOL,
@@ -27,7 +27,7 @@ from vegasfluid.tuning.minimax_fluid import (
     search_minimax,
 )
 from vegasfluid.tuning.parameters import with_alpha
-from vegasfluid.tuning.result import Robustness, ScenarioResult
+from vegasfluid.tuning.robust_verdict import FAIR
 from vegasfluid.tuning.scenarios import Scenario, corners, make_scenarios
 from vegasfluid.tuning.settings import RunSettings, resolve_settings
 
@@ -296,42 +296,6 @@ def test_extreme_scenarios_of_the_nominal_law_become_active_once():
     assert robust.regret == robust.nominal_regret == pytest.approx(math.log(1.5))
     assert robust.lowest.packets.ratio == pytest.approx(0.25)
     assert robust.highest.packets.ratio == pytest.approx(1.5)
-
-
-FAR_ABOVE = (0.75, 0.4, math.log(1.5))
-"""Highest and lowest ratio, and the largest |log(ratio / target)| of the two, with target 1/2."""
-FAR_BELOW = (0.6, 0.25, math.log(2.0))
-"""The same where the lowest ratio is farther from the target."""
-
-
-@pytest.mark.parametrize(
-    ("recommended", "nominal"), [(FAR_ABOVE, FAR_BELOW), (FAR_BELOW, FAR_ABOVE)]
-)
-def test_the_worst_scenario_is_the_farther_one_of_highest_and_lowest(recommended, nominal):
-    """With the recommended parameters and with those of the nominal network."""
-    scenario = Scenario("nominal", {}, {}, NETWORK)
-
-    def with_ratio(ratio: float) -> ScenarioResult:
-        """Two packet runs of the scenario, each with this goodput ratio."""
-        return ScenarioResult(scenario, ratio, Measurement(({"ratio": ratio},) * 2))
-
-    unused: Any = None
-    robust = Robustness(
-        target_ratio=0.5,
-        ranges=COUNTS,
-        scenarios=(),
-        highest=with_ratio(recommended[0]),
-        lowest=with_ratio(recommended[1]),
-        nominal=unused,
-        nominal_optimum=unused,
-        nominal_highest=with_ratio(nominal[0]),
-        nominal_lowest=with_ratio(nominal[1]),
-        regret=0.0,
-        nominal_regret=0.0,
-        fluid_regret=0.0,
-    )
-    assert robust.worst == pytest.approx(recommended[2])
-    assert robust.nominal_worst == pytest.approx(nominal[2])
 
 
 @pytest.fixture

@@ -24,8 +24,9 @@ from vegasfluid.tuning.minimax_fluid import MinimaxOptimum, ScenarioFluids, sear
 from vegasfluid.tuning.optimise import OptimisationResult
 from vegasfluid.tuning.parameters import largest_alpha, smallest_alpha, with_alpha
 from vegasfluid.tuning.result import Evaluation, Recommendation, Robustness, ScenarioResult
+from vegasfluid.tuning.robust_verdict import FAIR, robust_failure
 from vegasfluid.tuning.scalar_root import FluidOptimum
-from vegasfluid.tuning.scenarios import Scenario, range_words, separating_ranges
+from vegasfluid.tuning.scenarios import Scenario, separating_ranges
 from vegasfluid.tuning.stochastic_root import (
     AlphaSetting,
     StochasticRoot,
@@ -33,10 +34,8 @@ from vegasfluid.tuning.stochastic_root import (
     retrospective_approximation,
 )
 
-__all__ = ["FAIR", "MinimaxSearch", "ScenarioBound", "minimise_regret"]
+__all__ = ["MinimaxSearch", "ScenarioBound", "minimise_regret"]
 
-FAIR = math.log(1.25)
-"""How far from the target, in log(ratio), the worst scenario may be: 0.8 to 1.25 times as much."""
 MAX_ROUNDS = 3
 """Largest number of corrections on packets; scenarios that turn out worse join each next one."""
 ACTIVE = 2
@@ -279,11 +278,17 @@ def minimise_regret(
     law, screened = search_on_packets(search)
     robustness = assess(search, ranges, nominal, law, screened)
     optimum = search.optimum
-    reached = robustness.worst <= FAIR
+    distances = search.fluids.at(log_alpha(law)).distances
+    reason = robust_failure(
+        robustness,
+        [scenarios[bound.index] for bound in search.active if bound.least > FAIR],
+        lambda: separating_ranges(
+            scenarios, distances, robustness.highest.scenario, robustness.lowest.scenario
+        ),
+    )
     ratio = evaluator.target_ratio * math.exp(optimum.evaluation.distances[0])
-    fluid = FluidOptimum(optimum.alpha, ratio, optimum.slope, reached, optimum.evaluations)
-    reason = "" if reached else failure_reason(search, robustness, law)
-    result = OptimisationResult(evaluator.with_law(law), fluid, reached, reason)
+    fluid = FluidOptimum(optimum.alpha, ratio, optimum.slope, not reason, optimum.evaluations)
+    result = OptimisationResult(evaluator.with_law(law), fluid, not reason, reason)
     seconds = sum(one.cache.seconds["packets"] for one in search.evaluators.values())
     return MinimaxResult(result, robustness, seconds)
 
@@ -385,16 +390,3 @@ def assess(
 def _ratio(result: ScenarioResult) -> float:
     """Goodput ratio of a scenario on packets, geometric mean over the runs."""
     return result.packets.ratio
-
-
-def failure_reason(search: MinimaxSearch, robustness: Robustness, law: Vegas) -> str:
-    """Sentence on why, with `law`, the worst scenario's ratio is too far from the target."""
-    lowest, highest = robustness.lowest, robustness.highest
-    ends = f"the ratio is {lowest.text}, and {highest.text}"
-    worst = max((lowest, highest), key=lambda result: robustness.distance(result.packets))
-    for bound in search.active:
-        if search.scenarios[bound.index] is worst.scenario and bound.least > FAIR:
-            return f"no alpha at all is fair at {worst.scenario.text}: {ends}"
-    distances = search.fluids.at(log_alpha(law)).distances
-    names = separating_ranges(search.scenarios, distances, highest.scenario, lowest.scenario)
-    return f"no single alpha is fair to {range_words(names)} this far apart: {ends}"
