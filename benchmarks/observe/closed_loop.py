@@ -28,11 +28,13 @@ from benchmarks.ns2_scenarios import reference_runs
 from benchmarks.observe.forms import written
 from benchmarks.observe.traces import Trace, asked_for, traces
 
-__all__ = ["FAIR", "OBSERVED", "rows", "tuned_scenario"]
+__all__ = ["FAIR", "OBSERVED", "PROMISED", "rows", "tuned_scenario"]
 
 OBSERVED: Path = ROOT / "tests" / "agreement" / "linux_observed.jsonl"
 FAIR = (0.85, 1.15)
 """Range of a fair ratio of goodputs."""
+PROMISED = (0.8, 1.25)
+"""Range of the ratio in which `recommend` reports that the goal is reached, for ranges."""
 LONGEST = 60.0
 """Longest run of the kernel, s."""
 DURATION = 120.0
