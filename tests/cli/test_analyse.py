@@ -139,6 +139,58 @@ def test_vegas_alone_is_reported_as_a_set_of_equilibria(capsys, tmp_path):
     assert document["fair_alpha_packets"] is None
 
 
+BOTH_WAYS = """
+duration_s = 40
+
+[bottleneck]
+capacity_mbps = 10
+delay_ms = 10
+buffer_packets = 200
+aqm = { name = "red", min_thresh_packets = 30, max_thresh_packets = 120, max_drop = 0.1 }
+
+[flows.there]
+count = 10
+base_rtt_ms = 60
+initial_ssthresh_packets = 5
+law = { name = "reno" }
+
+[flows.back]
+count = 4
+base_rtt_ms = 60
+initial_ssthresh_packets = 5
+direction = "reverse"
+law = { name = "reno" }
+"""
+
+
+@pytest.mark.slow
+def test_queues_of_both_directions(capsys, tmp_path):
+    """Fewer flows in the reverse direction have a shorter queue there, also in a run.
+
+    RTTs are the base RTT, the queueing delays of both directions, and the time in which a packet of
+    1500 bytes and an ACK of 40 bytes are sent.
+    """
+    model = write(tmp_path, BOTH_WAYS)
+    assert run_app(["simulate", model, "--engine", "fluid", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["links"]
+    assert run_app(["analyse", model, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (found,) = document["equilibria"]
+    assert found["links"].keys() == run.keys() == {"bottleneck", "bottleneck_reverse"}
+    means = {name: link["queue_packets"] for name, link in document["cycle"]["links"].items()}
+    assert means == pytest.approx({name: run[name]["queue_packets"] for name in run}, rel=0.1)
+    for links in (found["links"], run):
+        shorter, longer = (links[name]["queue_packets"] for name in sorted(run, reverse=True))
+        assert shorter < 0.8 * longer
+    assert run_app(["analyse", model]) == 0
+    shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines() if line.startswith("bottleneck")]
+    assert [row[0] for row in rows[:2]] == ["bottleneck", "bottleneck_reverse"]
+    delays = sum(float(row[2]) for row in rows[:2])
+    sent = 1540 * 8 / 10e6 * 1e3
+    assert 60.0 + delays + sent == pytest.approx(found["classes"]["there"]["rtt_s"] * 1e3, rel=1e-3)
+
+
 @pytest.mark.slow
 def test_a_picture(tmp_path):
     picture = tmp_path / "charts.png"

@@ -19,7 +19,7 @@ from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
 from vegasfluid.run_options import sample_times
-from vegasfluid.trajectory import Recording, class_means
+from vegasfluid.trajectory import Recording, class_means, link_names
 
 __all__ = ["LimitCycle", "PacketRatio", "caveats", "limit_cycle", "measure_ratio"]
 
@@ -51,7 +51,8 @@ class LimitCycle:
         cwnd: mean window of each class, packets.
         rtt: mean round-trip time of each class, s.
         goodput: mean goodput of a flow of each class, packets/s.
-        queue: mean, smallest and largest queue of each link in the forward direction, packets.
+        queue: mean, smallest and largest queue of each link, packets; the suffix `_reverse` marks
+            its queue in the reverse direction, if packets wait there.
     """
 
     until: float
@@ -134,7 +135,7 @@ def limit_cycle(network: Network) -> LimitCycle:
         dict(zip(names, map(float, goodput), strict=True)),
         {
             name: (float(queue.mean()), float(queue.min()), float(queue.max()))
-            for name, queue in zip(network.links, queues.T, strict=False)
+            for name, queue in zip(link_names(network, len(queues.T)), queues.T, strict=True)
         },
     )
 

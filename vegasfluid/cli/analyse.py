@@ -17,6 +17,7 @@ from vegasfluid.cli.output import COMPILING, console, print_json, progress, tabl
 from vegasfluid.cli.targets import PICTURES, check_target, save_picture
 from vegasfluid.errors import Unsupported
 from vegasfluid.quantities import mbps
+from vegasfluid.trajectory import link_names
 from vegasfluid.version import package_version
 
 __all__ = ["packets_line", "run"]
@@ -146,7 +147,8 @@ def document(analysis: Analysis) -> dict[str, Any]:
 def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
     """JSON of an equilibrium: queues, drops, classes and stability; units end the keys.
 
-    The first two keys are those of the first link. Values of a class are means over its flows.
+    The first two keys are those of the first link. Queues in the reverse direction of links follow
+    in `links`, with the suffix `_reverse`. Values of a class are means over its flows.
     `rightmost_root` is [real, imaginary], 1/s. Without a known stability its values are None.
     """
     equilibrium, verdict = result.equilibrium, result.stability
@@ -160,7 +162,7 @@ def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
                 "queue_packets": float(equilibrium.values.queue[number]),
                 "drop_prob": float(equilibrium.values.drop_prob[number]),
             }
-            for number, name in enumerate(network.links)
+            for number, name in enumerate(queue_names(equilibrium))
         },
         "classes": {
             name: {
@@ -290,14 +292,22 @@ def class_table(analysis: Analysis) -> Any:
 
 
 def queue_table(analysis: Analysis) -> Any:
-    """Table of links at each equilibrium: queue (packets), its delay (ms), drop probability."""
+    """Table of links at each equilibrium: queue (packets), its delay (ms), drop probability.
+
+    A link in whose other direction packets wait, too, has a second row, with the suffix `_reverse`.
+    """
     rows = table("link", "queue, packets", "queueing delay, ms", "drop probability")
     for label, equilibrium in labelled_equilibria(analysis):
-        for number, (name, link) in enumerate(equilibrium.network.links.items()):
-            queue, prob = equilibrium.values.queue[number], equilibrium.values.drop_prob[number]
-            delay = queue / float(link.capacity) * 1e3
-            rows.add_row(f"{label}{name}", f"{queue:.6g}", f"{delay:.4g}", f"{prob:.3g}")
+        values = equilibrium.values
+        columns = (queue_names(equilibrium), values.queue, values.delay, values.drop_prob)
+        for name, queue, delay, prob in zip(*columns, strict=True):
+            rows.add_row(f"{label}{name}", f"{queue:.6g}", f"{delay * 1e3:.4g}", f"{prob:.3g}")
     return rows
+
+
+def queue_names(equilibrium: Equilibrium) -> list[str]:
+    """Names of an equilibrium's queues: of the links, and of their reverse directions."""
+    return link_names(equilibrium.network, equilibrium.values.queue.size)
 
 
 def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:

@@ -20,6 +20,8 @@ class Quantities(NamedTuple):
     Args:
         queue: packets; (queues,): of each link in the forward direction, then (if the network has
             queues there) of each link in the reverse direction.
+        delay: queueing delay, s, which ACKs in a queue make longer by less than data packets;
+            (queues,).
         drop_prob: probability that a data packet is dropped or marked and its sender responds; 0
             where none arrive; (queues,).
         cwnd: window of a flow, packets; (groups,).
@@ -29,6 +31,7 @@ class Quantities(NamedTuple):
     """
 
     queue: Any
+    delay: Any
     drop_prob: Any
     cwnd: Any
     rtt: Any
@@ -66,6 +69,7 @@ def quantities(
     in_queues = is_data * rates.arrived * delays[queue]
     return Quantities(
         observed.waiting,
+        delays,
         jnp.where(arrived > 0, signalled / jnp.where(arrived > 0, arrived, 1.0), 0.0),
         jnp.concatenate(cwnd),
         rtt,
