@@ -172,7 +172,25 @@ def measure_figure_6(results: Results) -> Evidence:
     for prefix, reading in READINGS.items():
         acked = [vegas_acked(results[f"{prefix}_nps_{alpha}"]) for alpha in (75, 1000)]
         evidence.note(reading.source, "figure6.nps_75_over_1000", acked[0] / acked[1])
+        usual = plain(measures["figure6.crossover_bulk"])
+        alphas = [
+            first_reached(NETWORK_3.by_reading(results, prefix, kind))
+            if kind in reading.kinds
+            else usual
+            for kind in KINDS
+        ]
+        evidence.note(reading.source, "figure6.highest_crossover", highest(alphas))
     return evidence
+
+
+def first_reached(ratios: Mapping[int, float]) -> float:
+    """Return the alpha at which Vegas reaches Reno's goodput; the smallest if it does there.
+
+    >>> first_reached({50: 1.1, 75: 1.2}), round(first_reached({50: 0.5, 200: 2.0}))
+    (50.0, 100)
+    """
+    first = min(ratios)
+    return float(first) if ratios[first] >= 1 else crossover(list(ratios), list(ratios.values()))
 
 
 def losses_with_gentle_start(results: Results) -> list[float]:
