@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 from scipy.stats import norm, t
@@ -157,7 +158,7 @@ def dependences(
     """Alternatives under which a claim's rule gives another verdict.
 
     One that only a second engine ran counts if it turns that engine's verdict, too: otherwise the
-    engine may be the reason.
+    engine may be the reason. Two at once count if neither of them gives that verdict alone.
     """
     owners: dict[str, Assumption | None] = dict.fromkeys(claim.alternatives)
     owners |= {name: item for item in assumptions for name in item.sources}
@@ -172,6 +173,27 @@ def dependences(
             others.append(Dependence(tail, verdict, owners[tail]))
         elif tail not in ours and verdict is not verdicts.get(engine):
             others.append(Dependence(f"{tail}, by {engine}", verdict, owners[tail]))
+    return others + combinations(verdicts, owners, source)
+
+
+def combinations(
+    verdicts: Mapping[str, Verdict], owners: Mapping[str, Assumption | None], source: str
+) -> list[Dependence]:
+    """Pairs of alternatives of our engines that give another verdict than each of them alone.
+
+    Args:
+        verdicts: verdicts by source.
+        owners: alternatives, and the assumptions to which they belong.
+        source: the deciding source.
+    """
+    others = []
+    for first, second in product(owners, owners):
+        for engine in OURS:
+            verdict = verdicts.get(f"{engine}, {first}, {second}")
+            alone = [verdicts.get(name) for name in (source, f"{engine}, {first}",
+                                                     f"{engine}, {second}")]  # fmt: skip
+            if verdict is not None and verdict not in alone:
+                others.append(Dependence(f"{first}, {second}", verdict, owners[second]))
     return others
 
 

@@ -202,6 +202,17 @@ def test_a_verdict_says_which_readings_and_measures_decide_it(tmp_path):
     assert "(depends on the measure: not reproduced with “by rank”)" in text
 
 
+@pytest.mark.parametrize(("both", "depends"), [(10.0, True), (6.0, False), (3.0, False)])
+def test_two_readings_at_once_count_where_neither_does_alone(both, depends):
+    claim = a_claim(in_shape={"above": 5}, reason="r")
+    evidence = evidence_of(packets=3.0, y=3.5, z=6.0)
+    evidence.note(f"{PACKETS}, y, z", "figure1.it", both)
+    assumed = [an_assumption(sources=["y"]), an_assumption(id="w", sources=["z"])]
+    found = {item.name: item.verdict for item in judge(claim, evidence, assumed).depends}
+    expected = {"z": Verdict.IN_SHAPE} | ({"y, z": Verdict.REPRODUCED} if depends else {})
+    assert found == expected
+
+
 def test_an_alternative_needs_a_value():
     judged = judge(a_claim(alternatives=["by rank"]), evidence_of(packets=10.0))
     assert judged.mismatch == "its alternative 'by rank' has no value"
