@@ -34,8 +34,9 @@ Measured = float | Sequence[float]
 Text = Annotated[str, Field(min_length=1)]
 Role = Literal["statement", "open question", "definition", "question of ours"]
 """What a claim is: a statement of the paper, which counts; a question that the paper leaves open; a
-definition, which is a printed input or a rule of an algorithm, so that only a fault of ours or a
-slip of the sentence could make it fail; or a question that only we ask. Only statements count."""
+definition, which is a printed input, a rule of an algorithm or a law of mathematics, so that only a
+fault of ours or a slip of the sentence could make it fail; or a question that only we ask. Only
+statements count."""
 
 
 class Verdict(Enum):
@@ -282,7 +283,9 @@ class Reading(Strict):
     chosen_by: list[Text] = Field(default_factory=list)
     """Claims whose value chose this reading, so that it does not test them."""
     implies: list[Text] = Field(default_factory=list)
-    """Claims that follow from a reading that was so chosen, so that they are no tests either."""
+    """Claims that could not hold under another reading than one that was so chosen, so that they
+    are no tests either, and whose measures were not run under it: where they were, one that does
+    not hold under it follows without being listed."""
 
 
 class FormerReading(Reading):

@@ -56,7 +56,7 @@ class Earlier(NamedTuple):
         claim = change.claim
         rules = [rule.why for rule in claim.decisive_changes if rule.replaced > self.day]
         meaning = MEANINGS.get((change.before, change.now))
-        if change.now is Verdict.CALIBRATED:
+        if change.now is Verdict.CALIBRATED and meaning is not None:
             return meaning
         return claim.since or (rules[-1] if rules else None) or claim.indirect or meaning
 

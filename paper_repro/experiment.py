@@ -147,3 +147,6 @@ class Experiment:
     single_rules: bool = False
     """Whether it only exercises single rules of an algorithm, so that a claim with an exact value
     is a definition."""
+    own_sources: bool = False
+    """Whether its runs measure nothing but our own traffic sources, so that a claim on them is a
+    definition."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 from scipy.stats import norm, t
@@ -119,7 +120,8 @@ def judge(
     others = second_engines(found, source)
     disagreeing = [name for name in others if fails(claim, found[name], margins.get(name, 0.0))]
     chose = tuple(item for item in assumptions if claim.id in item.chosen_by)
-    follows = tuple(item for item in assumptions if claim.id in item.implies)
+    depends = dependences(claim, found, source, assumptions)
+    follows = tuple(item for item in assumptions if follows_from(claim, depends, item))
     verdict = rule_verdict(claim, found[source], source)
     if (chose or follows) and verdict in (Verdict.REPRODUCED, Verdict.IN_SHAPE):
         verdict = Verdict.CALIBRATED
@@ -134,7 +136,7 @@ def judge(
         tuple(name for name in others if name not in disagreeing and fails(claim, found[name])),
         {name: errors[name] for name in others if name in errors},
         tuple((rule, former_verdict(rule, evidence)) for rule in claim.changed),
-        tuple(dependences(claim, found, source, assumptions)),
+        tuple(depends),
         chose,
         follows,
     )
@@ -153,18 +155,58 @@ def rule_verdict(rule: Rule, found: Measured, source: str) -> Verdict:
 def dependences(
     claim: Claim, found: Mapping[str, Measured], source: str, assumptions: Sequence[Assumption]
 ) -> list[Dependence]:
-    """Alternatives of our engines under which a claim's rule gives another verdict."""
+    """Alternatives under which a claim's rule gives another verdict.
+
+    One that only a second engine ran counts if it turns that engine's verdict, too: otherwise the
+    engine may be the reason. Two at once count if neither of them gives that verdict alone.
+    """
     owners: dict[str, Assumption | None] = dict.fromkeys(claim.alternatives)
     owners |= {name: item for item in assumptions for name in item.sources}
-    own = plain_verdict(claim, found[source])
+    verdicts = {name: plain_verdict(claim, value) for name, value in found.items()}
+    ours = {tail for name in found for engine, _, tail in [name.partition(", ")] if engine in OURS}
     others = []
-    for name, value in found.items():
+    for name, verdict in verdicts.items():
         engine, _, tail = name.partition(", ")
-        if engine in OURS and tail in owners:
-            verdict = plain_verdict(claim, value)
-            if verdict is not own:
-                others.append(Dependence(tail, verdict, owners[tail]))
+        if tail not in owners or verdict is verdicts[source]:
+            continue
+        if engine in OURS:
+            others.append(Dependence(tail, verdict, owners[tail]))
+        elif tail not in ours and verdict is not verdicts.get(engine):
+            others.append(Dependence(f"{tail}, by {engine}", verdict, owners[tail]))
+    return others + combinations(verdicts, owners, source)
+
+
+def combinations(
+    verdicts: Mapping[str, Verdict], owners: Mapping[str, Assumption | None], source: str
+) -> list[Dependence]:
+    """Pairs of alternatives of our engines that give another verdict than each of them alone.
+
+    Args:
+        verdicts: verdicts by source.
+        owners: alternatives, and the assumptions to which they belong.
+        source: the deciding source.
+    """
+    others = []
+    for first, second in product(owners, owners):
+        for engine in OURS:
+            verdict = verdicts.get(f"{engine}, {first}, {second}")
+            alone = [verdicts.get(name) for name in (source, f"{engine}, {first}",
+                                                     f"{engine}, {second}")]  # fmt: skip
+            if verdict is not None and verdict not in alone:
+                others.append(Dependence(f"{first}, {second}", verdict, owners[second]))
     return others
+
+
+def follows_from(claim: Claim, depends: Sequence[Dependence], item: Assumption) -> bool:
+    """Whether a claim that holds follows from an assumption that values of others chose.
+
+    It does if it does not hold under another reading that we ran, or if the assumption names it.
+    """
+    turned = any(
+        other.assumption is item and other.verdict is Verdict.NOT_REPRODUCED for other in depends
+    )
+    chosen = bool(item.chosen_by) and claim.id not in item.chosen_by
+    return claim.id in item.implies or (chosen and turned)
 
 
 def found_for(rule: Rule, evidence: Evidence) -> dict[str, Measured]:

@@ -100,6 +100,10 @@ def measure_start_up(results: Results) -> Evidence:
     starts = [results[f"{rate:g}"][0] for rate in RATES]
     measures = {
         "lost": [start.lost for start in starts],
+        "lost_over_product": [
+            start.lost / (vf.mbps(rate) * GRID_RTT)
+            for start, rate in zip(starts, RATES, strict=True)
+        ],
         "seconds": [start.seconds for start in starts],
         "above_gamma": [results[f"gamma_{gamma}"][0] - gamma for gamma in GAMMAS],
     }

@@ -68,5 +68,10 @@ def measure(results: Results) -> Evidence:
 
 
 POISSON = Experiment(
-    NAME, "Sections 2.2 and 3.2: Poisson sources without TCP.", measure, jobs, quick=True
+    NAME,
+    "Sections 2.2 and 3.2: Poisson sources without TCP.",
+    measure,
+    jobs,
+    quick=True,
+    own_sources=True,
 )

@@ -104,6 +104,7 @@ def note_rerouting(evidence: Evidence, results: Results) -> None:
     changes = [value for run in modified if not np.isnan(value := first_change(run))]
     means = {
         "on_shorter_route": [run.base_at(16.0) / base_of(SHORT_MS) for run in vegas],
+        "on_shorter_route_over_before": [run.base_at(16.0) / run.base_at(14.9) for run in vegas],
         "vegas_on_longer_route": [run.base_at(59.0) / base_of(SHORT_MS) for run in vegas],
         "kept_on_longer_route": [run.base_at(59.0) / run.base_at(35.0) for run in vegas],
         "on_longer_route": [value / base_of(LONG_MS) for value in changes],

@@ -116,12 +116,24 @@ def regained(flow: Flow) -> float:
     return float(flow.times[place] - flow.times[loss])
 
 
+def cycle(flow: Flow) -> float:
+    """Return the mean time from a loss until path and buffer are full again: to the next loss, s.
+
+    Losses within a second count once; where there is only one, the time is that to the end.
+    """
+    lost = flow.times[1:][np.diff(flow.dropped) > 0]
+    events = lost[np.diff(lost, prepend=-np.inf) > 1.0]
+    return float(np.diff(np.append(events, flow.times[-1]) if events.size < 2 else events).mean())
+
+
 def measure_recovering(results: Results) -> Evidence:
     """Record recovery times over that of standard TCP."""
     evidence, flows = Evidence(), {name: results[name][0] for name in results}
     for name in ("highspeed", "scalable"):
         fraction = regained(flows[name]) / regained(flows["standard"])
         evidence.note(PACKETS, f"recovering.{name}", fraction)
+        cycles = cycle(flows[name]) / cycle(flows["standard"])
+        evidence.note(PACKETS, f"recovering.{name}_cycle", cycles)
     return evidence
 
 

@@ -12,7 +12,7 @@ import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.weigle_feng_2001.counts import Totals
 from paper_repro.weigle_feng_2001.formulas import SECONDS
-from paper_repro.weigle_feng_2001.networks import table_1, with_laws, with_pair
+from paper_repro.weigle_feng_2001.networks import both_ways, table_1, with_laws, with_pair
 from paper_repro.weigle_feng_2001.pairs import run_of
 
 __all__ = ["ADOPTION", "fair_part", "flow_ratio", "longest_pause"]
@@ -27,6 +27,8 @@ FAST = (75, 80)
 """Alpha and beta on networks 3 and 4, packets."""
 SEEDS = (1, 2, 3)
 """Seeds of all runs."""
+REVERSE = "packets, with reverse traffic"
+"""Source of the evidence from data in both directions, as in figure 5."""
 SAMPLES = 4001
 """Samples of a trajectory, one every 50 ms."""
 
@@ -74,6 +76,8 @@ def jobs() -> Mapping[str, Job]:
     runs = {
         f"{pair}_{count}": run_of(mixed(count, pair), SEEDS) for pair in PAIRS for count in VEGAS
     }
+    few = mixed(VEGAS[0], "large")
+    runs["large_two_way"] = run_of(both_ways(few), SEEDS)
     half = runs["large_25"]
     runs["pauses"] = replace(half, keep=pauses_by_law, samples=SAMPLES)
     for number in (3, 4):
@@ -124,6 +128,8 @@ def measure(results: Results) -> Evidence:
     }
     for name, value in measures.items():
         evidence.note(PACKETS, f"adoption.{name}", value)
+    two_way = mean_ratio(results["large_two_way"], few)
+    evidence.note(REVERSE, "adoption.few_with_large", two_way)
     return evidence
 
 

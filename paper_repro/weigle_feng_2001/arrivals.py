@@ -101,4 +101,4 @@ def measure(results: Results) -> Evidence:
     return evidence
 
 
-ARRIVALS = Experiment("arrivals", "Table 2: starts of flows", measure, jobs)
+ARRIVALS = Experiment("arrivals", "Table 2: starts of flows", measure, jobs, own_sources=True)

@@ -53,6 +53,8 @@ RENO_ONLY = "packets, Reno only"
 """Source of the evidence on buffer space from a comparison with Reno alone."""
 CONSTANT_RATE = "packets, CBR at 10 Mbit/s"
 """Source of the evidence with applications of a constant rate."""
+TOGETHER = "packets, all at time 0"
+"""Source of the evidence with starts as in table 2."""
 
 
 def raised(queue: int) -> Pair:
@@ -63,7 +65,7 @@ def raised(queue: int) -> Pair:
 
 READINGS = {
     PACKETS: "",
-    "packets, all at time 0": "together_",
+    TOGETHER: "together_",
     "packets, starts within 1 s": "apart_",
     "packets, Vegas 5 s later": "late_",
     THERE_AND_BACK: "there_and_back_",
@@ -89,8 +91,9 @@ def jobs() -> Mapping[str, Job]:
                 "raised_": one_against_one(change, raised(queue), way),
             }
             runs |= {f"{name}{way}_{queue}": run_of(one, SEEDS) for name, one in readings.items()}
-            together = one_against_one(change, pair, way, 0.0)  # nothing is left to chance
-            runs[f"together_{way}_{queue}"] = run_of(together)
+            for name, one in {"": pair, "raised_": raised(queue)}.items():
+                together = one_against_one(change, one, way, 0.0)  # nothing is left to chance
+                runs[f"{name}together_{way}_{queue}"] = run_of(together)
         network = one_against_one(partial(with_drop_tail, queue=50), third_of(50), way)
         runs[f"timing_{way}"] = Job(
             network, float(SECONDS), keep=variation, bin_width=propagation_ms(network) / 1e3
@@ -250,9 +253,13 @@ def measure(results: Results) -> Evidence:
             evidence.note(source, f"figure3.{name}", value)
     for name, value in ns2_measures().items():
         evidence.note(NS2, f"figure3.{name}", value)
-    ratios = [[ratio_of(runs) for runs in way] for way in runs_of(results, "raised_")]
-    evidence.note(PACKETS, "figure3.raised", ratios[0])
-    evidence.note(PACKETS, "figure3.raised_two_way", ratios[1])
+    for source, prefix in {PACKETS: "raised_", TOGETHER: "raised_together_"}.items():
+        ratios = [[ratio_of(runs) for runs in way] for way in runs_of(results, prefix)]
+        evidence.note(source, "figure3.raised", ratios[0])
+        evidence.note(source, "figure3.raised_two_way", ratios[1])
+    for source in (PACKETS, NS2):
+        trend = evidence.found[source]["figure3.trend_two_way"]
+        evidence.note(f"{source}, with reverse traffic", "figure3.trend", trend)
     note_buffer_space(evidence, results)
     timing = [results[f"timing_{way}"][0] for way in WAYS]
     evidence.note(PACKETS, "figure3.timing", timing[1] / timing[0])

@@ -22,7 +22,7 @@ from paper_repro.weigle_feng_2001.bars import (
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of
 from paper_repro.weigle_feng_2001.networks import table_1, with_pair
 from paper_repro.weigle_feng_2001.pairs import ns2_counts, ns2_ratio, run_of
-from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES
+from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
 from vegasfluid.analysis import certify_alpha
 
 __all__ = ["FIGURE_5", "FIGURE_6", "FIGURE_7"]
@@ -172,7 +172,25 @@ def measure_figure_6(results: Results) -> Evidence:
     for prefix, reading in READINGS.items():
         acked = [vegas_acked(results[f"{prefix}_nps_{alpha}"]) for alpha in (75, 1000)]
         evidence.note(reading.source, "figure6.nps_75_over_1000", acked[0] / acked[1])
+        usual = plain(measures["figure6.crossover_bulk"])
+        alphas = [
+            first_reached(NETWORK_3.by_reading(results, prefix, kind))
+            if kind in reading.kinds
+            else usual
+            for kind in KINDS
+        ]
+        evidence.note(reading.source, "figure6.highest_crossover", highest(alphas))
     return evidence
+
+
+def first_reached(ratios: Mapping[int, float]) -> float:
+    """Return the alpha at which Vegas reaches Reno's goodput; the smallest if it does there.
+
+    >>> first_reached({50: 1.1, 75: 1.2}), round(first_reached({50: 0.5, 200: 2.0}))
+    (50.0, 100)
+    """
+    first = min(ratios)
+    return float(first) if ratios[first] >= 1 else crossover(list(ratios), list(ratios.values()))
 
 
 def losses_with_gentle_start(results: Results) -> list[float]:
@@ -206,7 +224,9 @@ def jobs_of_figure_7() -> Mapping[str, Job]:
         for kind in KINDS
     }
     one_way = {
-        f"one_way_{number}": run_of(with_pair(table_1(number), (75, 80))) for number in (3, 4)
+        f"one_way_{kind}_{number}": run_of(carrying(with_pair(table_1(number), (75, 80)), kind))
+        for kind in KINDS
+        for number in (3, 4)
     }
     return {**NETWORK_4.jobs(), **network_3, **one_way}
 
@@ -240,8 +260,13 @@ def measure_figure_7(results: Results) -> Evidence:
     for kind in RANDOM:
         alpha = highest([plain(measures[f"figure7.crossover_{kind}"])])
         evidence.note(OTHER_TRAFFIC[kind], "figure7.crossover_bulk", alpha)
-    one_way = [mean_of(results[f"one_way_{number}"], "all_acked") for number in (4, 3)]
-    evidence.note("packets, one way", "figure7.acked_over_network_3_bulk", one_way[0] / one_way[1])
+    one_way = [
+        mean_of(results[f"one_way_{kind}_4"], "all_acked")
+        / mean_of(results[f"one_way_{kind}_3"], "all_acked")
+        for kind in KINDS
+    ]
+    evidence.note("packets, one way", "figure7.acked_over_network_3", one_way)
+    evidence.note("packets, one way", "figure7.acked_over_network_3_bulk", one_way[0])
     counts = [sum(ns2_counts(f"net{number}_oneway_a75_b80") or ()) for number in (4, 3)]
     evidence.note(ONE_WAY, "figure7.acked_over_network_3_bulk", counts[0] / counts[1])
     for prefix, reading in READINGS.items():

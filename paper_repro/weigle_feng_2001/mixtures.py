@@ -28,15 +28,20 @@ SEEDS = (1, 2)
 """Seeds of the runs."""
 QUEUED_SEEDS = tuple(range(1, 11))
 """Seeds of the runs of network 4 that show what more queued packets bring."""
+ONE_WAY = "packets, one way"
+"""Source of the evidence from networks without reverse traffic."""
 CBR = "packets, CBR traffic"
 """Source of the evidence from infinite files where a measure takes the other traffic."""
 
 
-def of_one_law(number: int, kind: str, law: str, pair: Pair = DEFAULT) -> Job:
+def of_one_law(
+    number: int, kind: str, law: str, pair: Pair = DEFAULT, *, two_way: bool = True
+) -> Job:
     """Return a run of a network whose flows all have one congestion control."""
     counts = {"reno": 0, "vegas": 0} | {law: FLOWS[number]}
     network = with_pair(with_laws(table_1(number), **counts), pair)
-    return run_of(both_ways(carrying(network, kind)), SEEDS)
+    network = carrying(network, kind)
+    return run_of(both_ways(network) if two_way else network, SEEDS)
 
 
 def mixture_jobs() -> Mapping[str, Job]:
@@ -47,6 +52,8 @@ def mixture_jobs() -> Mapping[str, Job]:
             runs[f"{number}_half_{kind}"] = replace(against(number, kind, pair), seeds=SEEDS)
             for law in ("reno", "vegas"):
                 runs[f"{number}_{law}_{kind}"] = of_one_law(number, kind, law)
+    for kind in KINDS:
+        runs[f"one_way_{kind}"] = of_one_law(2, kind, "vegas", two_way=False)
     for name, pair in {"default": DEFAULT, "queued": JUDICIOUS[4]}.items():
         for kind in KINDS:
             run = replace(of_one_law(4, kind, "vegas", pair), seeds=QUEUED_SEEDS)
@@ -109,6 +116,8 @@ def measure_mixtures(results: Results) -> Evidence:
     }
     for name, value in measures.items():
         evidence.note(PACKETS, f"mixtures.{name}", value)
+    one_way = [mean_of(results[f"one_way_{kind}"], "utilisation") for kind in KINDS]
+    evidence.note(ONE_WAY, "mixtures.default_suffices_always", one_way)
     return evidence
 
 

@@ -125,6 +125,46 @@ def test_a_claim_that_follows_from_a_chosen_reading_is_calibrated(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("found", "chosen_by", "verdict"),
+    [
+        (10.0, ["b"], Verdict.REPRODUCED),  # it holds under the other reading, too
+        (6.0, ["b"], Verdict.REPRODUCED),  # in shape
+        (3.0, ["b"], Verdict.CALIBRATED),
+        (3.0, [], Verdict.REPRODUCED),  # no value chose the reading
+    ],
+)
+def test_a_claim_that_another_reading_turns_follows_from_a_chosen_one(
+    tmp_path, found, chosen_by, verdict
+):
+    claims = [a_claim(in_shape={"above": 5}), a_claim(id="b", measure="figure1.other")]
+    assumed = an_assumption(chosen_by=chosen_by, sources=["z"])
+    judged = judge(claims[0], evidence_of(packets=10.0, z=found), [assumed])
+    assert judged.verdict is verdict
+    chapter = Chapter("a_paper", a_paper(claims, assumed), [judged])
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    assert ("**calibrated**: it follows from `x-is-y` (" in text) is (verdict is Verdict.CALIBRATED)
+
+
+@pytest.mark.parametrize(
+    ("ours", "plain", "depends"),
+    [
+        (None, 3.5, True),
+        (None, None, True),
+        (None, 10.5, False),  # the engine gives that verdict by the usual reading, too
+        (3.0, 3.5, False),  # ours decides where it ran the reading
+    ],
+)
+def test_a_reading_that_only_a_second_engine_ran_counts(ours, plain, depends):
+    evidence = evidence_of(packets=3.0) if ours is None else evidence_of(packets=3.0, z=ours)
+    evidence.note(f"{NS2}, z", "figure1.it", 10.0)
+    if plain is not None:
+        evidence.note(NS2, "figure1.it", plain)
+    judged = judge(a_claim(reason="r"), evidence, [an_assumption(sources=["z"])])
+    found = [(item.name, item.verdict) for item in judged.depends]
+    assert found == ([("z, by ns-2", Verdict.REPRODUCED)] if depends else [])
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"chosen_by": ["a"], "implies": ["b"]}, "implies names no claim: b"),
@@ -160,6 +200,17 @@ def test_a_verdict_says_which_readings_and_measures_decide_it(tmp_path):
     text = write_report(tmp_path, [chapter], "x")[0].read_text()
     assert "(depends on `x-is-y`: not reproduced with “z”)" in text
     assert "(depends on the measure: not reproduced with “by rank”)" in text
+
+
+@pytest.mark.parametrize(("both", "depends"), [(10.0, True), (6.0, False), (3.0, False)])
+def test_two_readings_at_once_count_where_neither_does_alone(both, depends):
+    claim = a_claim(in_shape={"above": 5}, reason="r")
+    evidence = evidence_of(packets=3.0, y=3.5, z=6.0)
+    evidence.note(f"{PACKETS}, y, z", "figure1.it", both)
+    assumed = [an_assumption(sources=["y"]), an_assumption(id="w", sources=["z"])]
+    found = {item.name: item.verdict for item in judge(claim, evidence, assumed).depends}
+    expected = {"z": Verdict.IN_SHAPE} | ({"y, z": Verdict.REPRODUCED} if depends else {})
+    assert found == expected
 
 
 def test_an_alternative_needs_a_value():

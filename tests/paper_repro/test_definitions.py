@@ -1,4 +1,4 @@
-"""Rules of an algorithm, tested on our implementation of it, are definitions and do not count."""
+"""Rules of an algorithm and printed inputs, tested on our own ones, are definitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 import paper_repro
 from paper_repro.__main__ import experiments_of, papers
 from paper_repro.claims import Claim, Expectation, load_paper
-from paper_repro.experiment import ARITHMETIC
+from paper_repro.experiment import ARITHMETIC, PACKETS
+from paper_repro.report import cell
+from tests.paper_repro.test_reasons import rows_of_report
 
 PAPERS = Path(paper_repro.__file__).parent
 ROUNDING = 1e-3
@@ -46,6 +48,22 @@ def test_what_calls_the_rules_without_a_run_tests_definitions_only(paper):
         assert experiment.single_rules or not measures
         called = [c for c in claims_of(paper, experiment.name) if c.measure in measures]
         assert [claim.id for claim in called if claim.role != "definition"] == []
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_what_our_own_traffic_sources_show_is_a_definition(paper):
+    rows = rows_of_report()
+    for experiment in experiments_of(paper):
+        if experiment.own_sources:
+            claims = claims_of(paper, experiment.name)
+            shown = [c for c in claims if rows[c.id, cell(c.says)][1].startswith(PACKETS)]
+            assert shown
+            assert [claim.id for claim in shown if claim.role != "definition"] == []
+
+
+def test_own_traffic_sources_are_exercised():
+    names = [item.name for paper in papers() for item in experiments_of(paper) if item.own_sources]
+    assert names == ["poisson", "table3", "arrivals"]
 
 
 def test_single_rules_are_exercised():

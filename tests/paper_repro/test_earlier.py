@@ -86,6 +86,14 @@ def test_the_report_opens_with_what_changed_and_counts_what_is_new(monkeypatch, 
     assert document["new"] == 1
 
 
+def test_a_claim_that_failed_and_is_calibrated_has_the_reason_of_its_rule():
+    rule = {**BEFORE, "replaced": "2026-11-28"}
+    change = ChangedVerdict(
+        judged(12.0, changed=[rule]).claim, Verdict.NOT_REPRODUCED, Verdict.CALIBRATED
+    )
+    assert THEN.why(change) == rule["why"]
+
+
 @pytest.mark.parametrize(
     ("before", "now", "given"),
     [

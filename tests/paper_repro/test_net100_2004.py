@@ -11,6 +11,7 @@ from paper_repro.__main__ import FOLDER
 from paper_repro.claims import load_paper
 from paper_repro.net100_2004 import coarse_clock, switching
 from paper_repro.net100_2004.coarse_clock import CoarseVegas
+from paper_repro.net100_2004.competition_and_recovery import cycle
 from paper_repro.net100_2004.path import (
     BUFFER,
     STANDARD,
@@ -56,6 +57,11 @@ def test_losses_within_a_second_are_one_event():
     assert flow([0, 0, 0]).loss_events() == 0
     assert flow([0, 0, 0]).first_loss() == 2
     assert lossy.mbps() == pytest.approx(100 * 0.012)
+
+
+def test_a_cycle_goes_from_a_loss_to_the_next():
+    assert cycle(flow([0, 3, 5, 5, 5, 6, 6, 6, 7])) == pytest.approx(1.75)  # 0.5, 2.5, 4 s
+    assert cycle(flow([0, 0, 4, 4, 4])) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("selective", [False, True])
