@@ -240,7 +240,8 @@ def calibration_of(judged: Judged) -> str:
     """Readings that a calibrated claim chose, or from which it follows, as text."""
     parts = ("its value chose", judged.chose), ("it follows from", judged.follows)
     texts = [f"{verb} {' and '.join(f'`{x.id}`' for x in items)}" for verb, items in parts if items]
-    return f": {', and '.join(texts)}"
+    shape = "in shape, and " if judged.in_shape else ""
+    return f": {shape}{', and '.join(texts)}"
 
 
 def dependences_of(depends: Sequence[Dependence]) -> str:

@@ -75,6 +75,11 @@ class Judged:
         return tuple(verdict for verdict in possible if verdict is not own)
 
     @property
+    def in_shape(self) -> bool:
+        """Whether the deciding value agrees in shape only, whatever the verdict is called."""
+        return plain_verdict(self.claim, self.found[self.source]) is Verdict.IN_SHAPE
+
+    @property
     def mismatch(self) -> str | None:
         """What in the claim's entry does not match the verdicts; None if all of it does.
 

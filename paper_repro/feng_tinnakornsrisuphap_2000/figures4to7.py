@@ -24,10 +24,11 @@ from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
     Found,
     note_few,
     note_shared,
+    over_all_numbers,
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import note_ns2
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import is_client, total
-from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Sweep, job_of
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, READINGS, Sweep, job_of
 from paper_repro.style import PAPER_MARK, label, panels
 
 __all__ = ["FIGURES4TO7", "SWEEP"]
@@ -49,6 +50,12 @@ FLUID_DURATION = 100.0
 """Simulated time of the fluid model, s; without randomness it needs no more."""
 CONGESTED = 31
 """Clients from which the network is congested: (155 - 64) / 3, rounded up."""
+FEW = 20
+"""Number of clients below which the paper calls the network not congested."""
+ALL_NUMBERS = "over all numbers of clients"
+"""Another mean over the axis: with straight lines between the numbers of clients that we ran."""
+ACKS = "ACKs counted"
+"""Another measure of losses: ACKs count as packets."""
 PRINTED_COV = ((2, 0.659), (60, 0.120), (60, 4 * 0.120), (60, 1.4 * 0.120))
 """Clients and c.o.v. as printed: theory at both ends, Reno 300 % and Vegas up to 40 % above it."""
 PRINTED_HURST = (12, 1.0)
@@ -95,8 +102,35 @@ def note_fluid(evidence: Evidence, results: Results) -> None:
 def note_below_20(found: Found, source: str) -> None:
     """Record Reno's loss (per cent) with fewer than 20 clients, without congestion."""
     reno = found.curve("reno", reading=source)
-    few = [count for count in reno.clients if count < 20]
-    found.note("reno_loss_below_20", reno.each(lambda run: run.loss, *few).mean(0), source)
+    few = [count for count in reno.clients if count <= FEW]
+    losses = reno.each(lambda run: run.loss, *few)
+    found.note("reno_loss_below_20", losses[:-1].mean(0), source)
+    line = over_all_numbers(few, losses, end=FEW)
+    found.note("reno_loss_below_20", line, f"{source}, {ALL_NUMBERS}")
+    counted = reno.each(lambda run: run.loss_with_acks, *few)
+    found.note("reno_loss_below_20", counted[:-1].mean(0), f"{source}, {ACKS}")
+    found.note("reno_loss_20", counted[-1], f"{source}, {ACKS}")
+
+
+def note_packets(found: Found, source: str) -> None:
+    """Record the packets of Vegas over those of Reno, over all numbers in congestion."""
+    curves = [found.curve(law, reading=source) for law in LAWS]
+    busy = [count for count in curves[0].clients if count >= CONGESTED]
+    reno, vegas = (curve.each(lambda run: run.packets, *busy) for curve in curves)
+    line = over_all_numbers(busy, vegas / reno)
+    found.note("packets_vegas_over_reno", line, f"{source}, {ALL_NUMBERS}")
+
+
+def note_reno(found: Found, source: str) -> None:
+    """Record where Reno's packets are dropped with most clients, and twelve clients' measures."""
+    reno = found.curve("reno", reading=source)
+    if not reno.points:
+        return
+    last = max(reno.clients)
+    found.note("reno_switch_drops_60", reno.each(lambda run: run.switch_drops, last)[0], source)
+    found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0], source)
+    found.note("hurst_reno_12", reno.each(lambda run: run.hurst[METHOD], 12)[0], source)
+    found.note("port_use_12", reno.each(lambda run: run.port_use, 12)[0], source)
 
 
 def note_hurst_range(found: Found) -> None:
@@ -116,16 +150,15 @@ def measure(results: Results) -> Evidence:
     for source in WHOLE:
         note_few(found, 20, source)
         note_below_20(found, source)
+        note_packets(found, source)
+    for source in READINGS:
+        note_reno(found, source)
     reno = found.curve("reno")
-    last = max(reno.clients)
-    found.note("reno_switch_drops_60", reno.each(lambda run: run.switch_drops, last)[0])
-    found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0])
     alone = [run.router_drops for run in results[WITHOUT_OUTSIDE]]
     found.evidence.note_mean(WITHOUT_OUTSIDE, f"{NAME}.reno_router_drops_60", alone)
     outside = reno.each(lambda run: run.outside_share, 12)[0] * CURRENT.wan_mbps
     found.note("outside_mbps_12", outside)
     note_hurst_range(found)
-    found.note("port_use_12", reno.each(lambda run: run.port_use, 12)[0])
     note_ns2(found.evidence, NAME, CURRENT)
     note_fluid(found.evidence, results)
     return found.evidence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -21,7 +21,16 @@ from paper_repro.feng_tinnakornsrisuphap_2000.sweep import (
 )
 from vegasfluid.burstiness import METHODS
 
-__all__ = ["METHOD", "WHOLE", "Found", "Runs", "note_few", "note_shared", "saturation"]
+__all__ = [
+    "METHOD",
+    "WHOLE",
+    "Found",
+    "Runs",
+    "note_few",
+    "note_shared",
+    "over_all_numbers",
+    "saturation",
+]
 
 Runs = Mapping[str, list[Summary]]
 """Summaries of the runs of one topology, by the run's name."""
@@ -33,6 +42,10 @@ WHOLE = (PACKETS, LANL_ONLY)
 """Sources of evidence that have all points of the curves."""
 METHOD = "local_whittle"
 """Estimator of the Hurst parameter by which the claims are decided."""
+ALIKE = "our numbers of clients counted alike"
+"""Another mean over the axis: of the numbers of clients that we ran."""
+MANY = 12
+"""Clients from which Vegas's Hurst parameter is compared with Reno's."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,7 @@ def note_shared(found: Found) -> None:
         note_both_laws(found, source)
     for source in WHOLE:
         note_whole_curves(found, source)
-    note_hursts(found)
+        note_hursts(found, source)
     note_red(found)
     note_places(found)
 
@@ -150,7 +163,7 @@ def note_whole_curves(found: Found, source: str) -> None:
     found.note_one("vegas_share_hardly", float(np.mean(vegas.excess().mean(1) < HARDLY)), source)
     found.note("vegas_axis_hardly", axis_below(vegas, HARDLY), source)
     alike = (vegas.excess() < HARDLY).mean(0)
-    found.note("vegas_axis_hardly", alike, f"{source}, our numbers of clients counted alike")
+    found.note("vegas_axis_hardly", alike, f"{source}, {ALIKE}")
     found.note_one("reno_excess_when_busy", float(excess[busy].mean()), source)
     found.note_one("kicks_in", float(excess[busy].mean() / excess[~busy].mean()), source)
 
@@ -165,21 +178,38 @@ def axis_below(curve: Curve, bound: float) -> np.ndarray:
     return np.array([float(np.mean(line < bound)) for line in lines])
 
 
-def note_hursts(found: Found) -> None:
+def over_all_numbers(
+    clients: Sequence[int], values: np.ndarray, end: int | None = None
+) -> np.ndarray:
+    """Return the mean of values over all numbers of clients; (seed,).
+
+    Args:
+        clients: numbers of clients that were run.
+        values: their values, between which the line is straight; (clients, seed).
+        end: number of clients at which the axis ends, without it; None: the most clients.
+    """
+    numbers = np.arange(min(clients), max(clients) + 1 if end is None else end)
+    return np.array([np.interp(numbers, clients, line).mean() for line in values.T])
+
+
+def note_hursts(found: Found, source: str) -> None:
     """Record Hurst parameters by each method that gives finite values."""
-    reno, vegas = (found.curve(law) for law in LAWS)
-    many = [count for count in reno.clients if count >= 12]
+    reno, vegas = (found.curve(law, reading=source) for law in LAWS)
+    many = [count for count in reno.clients if count >= MANY]
     for method in METHODS:
-        name = PACKETS if method == METHOD else f"packets, {method.replace('_', ' ')}"
+        name = source if method == METHOD else f"{source}, {method.replace('_', ' ')}"
         seeds = min(reno.seeds, vegas.seeds)
         pair = [hursts(c, *many, method=method)[:, :seeds] for c in (reno, vegas)]
-        for measure, values in (
-            ("hurst_reno_12", pair[0][0]),
-            ("hurst_reno_over_vegas", (pair[0] - pair[1]).mean(0)),
-            ("reno_hurst_largest", hursts(reno, method=method).max(0)),
+        difference = pair[0] - pair[1]
+        for measure, values, place in (
+            ("hurst_reno_12", pair[0][0], name),
+            ("hurst_reno_less_vegas", over_all_numbers(many, difference), name),
+            ("hurst_reno_less_vegas", difference.mean(0), f"{name}, {ALIKE}"),
+            ("hurst_reno_over_vegas", difference.mean(0), name),
+            ("reno_hurst_largest", hursts(reno, method=method).max(0), name),
         ):
             if np.isfinite(values).all():
-                found.note(measure, values, name)
+                found.note(measure, values, place)
 
 
 def note_few(found: Found, clients: int, source: str) -> None:

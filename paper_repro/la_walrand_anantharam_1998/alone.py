@@ -10,6 +10,7 @@ import numpy as np
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.la_walrand_anantharam_1998.networks import (
+    BUFFER,
     LAWS,
     NO_LIMIT,
     PACKET_BYTES,
@@ -32,11 +33,15 @@ SHORT, USUAL, LONG = 0.088, 0.134, 0.484
 """Round-trip propagation delays of section 3, s."""
 TOGETHER = (0.0,) * 10
 """Start times of ten connections, s."""
+SHALLOW = 6
+"""Buffer at which a single Reno leaves the link idle after each loss, packets."""
 BACKED_UP = 60.0
 """Initial window far above the bandwidth-delay product plus beta, packets."""
 
 
-def single(law: str, trip: float, cwnd: float = 1.0, doubles: bool = True) -> vf.Network:
+def single(
+    law: str, trip: float, cwnd: float = 1.0, doubles: bool = True, buffer: int = BUFFER
+) -> vf.Network:
     """Return a network with one connection over the bottleneck of figure 6.
 
     Args:
@@ -44,6 +49,7 @@ def single(law: str, trip: float, cwnd: float = 1.0, doubles: bool = True) -> vf
         trip: round-trip propagation delay, s.
         cwnd: initial window, packets.
         doubles: whether it starts with slow start.
+        buffer: size of the buffer, packets.
     """
     flows = vf.Flows(
         1,
@@ -54,7 +60,8 @@ def single(law: str, trip: float, cwnd: float = 1.0, doubles: bool = True) -> vf
         send_overhead=0.0,
     )
     flows = flows if doubles else replace(flows, initial_ssthresh=2)
-    return vf.Network(gateway(None), {"connection1": flows}, packet_bytes=PACKET_BYTES)
+    link = replace(gateway(None), buffer=buffer - 1)
+    return vf.Network(link, {"connection1": flows}, packet_bytes=PACKET_BYTES)
 
 
 def jobs() -> Mapping[str, Job]:
@@ -78,7 +85,11 @@ def jobs() -> Mapping[str, Job]:
             UNTIL,
             SAMPLES,
         )
-        runs |= jobs_for(f"one/{law}", lambda shift, law=law: single(law, USUAL), UNTIL, SAMPLES, 1)
+        for name, buffer in (("one", BUFFER), ("shallow", SHALLOW)):
+            network = single(law, USUAL, buffer=buffer)
+            runs |= jobs_for(
+                f"{name}/{law}", lambda shift, network=network: network, UNTIL, SAMPLES, 1
+            )
     return runs
 
 
@@ -136,6 +147,9 @@ def note_ten(evidence: Evidence, results: Results) -> None:
     }
     for name, values in means.items():
         note_means(evidence, f"alone.{name}", values)
+    together = "packets, ten that start together"
+    for name in ("alone.throughput_of_one", "competition.alone"):
+        note_means(evidence, name, means["throughput_of_ten"], together)
 
 
 def total(record: RecordedRun) -> float:
@@ -160,6 +174,9 @@ def measure(results: Results) -> Evidence:
         deviation(vegas.cwnd[:, 0], vegas) / deviation(reno.cwnd[:, 0], reno),
     )
     evidence.note(PACKETS, "alone.throughput_of_one", total(vegas) / total(reno))
+    shallow = [total(records(results, f"shallow/{law}")[0]) for law in ("vegas", "reno")]
+    source = f"packets, buffer of {SHALLOW}"
+    evidence.note(source, "alone.throughput_of_one", shallow[0] / shallow[1])
     return evidence
 
 

@@ -67,6 +67,8 @@ UNCONGESTED = 2
 """Number of connections in the network that is not congested."""
 LIGHT = 10.0
 """Time up to which at most four connections are active, s."""
+DROP_TAIL = {"reno": "Reno", "modified": "modified Vegas"}
+"""Names of the laws that also run over drop-tail, by column of table 4."""
 DIALECTS = ("brakmo", "linux", "ns3")
 """Other rules of Vegas; all use a base RTT."""
 
@@ -122,6 +124,9 @@ def jobs() -> Mapping[str, Job]:
         law = vf.Vegas(alpha=1, beta=3, gamma=1, dialect=dialect)
         network = partial(persistent, law, gateway(None))
         runs |= jobs_for(dialect, network, DURATION, SAMPLES, SHIFTS)
+    for scheme in DROP_TAIL:
+        network = partial(persistent, LAWS[scheme], gateway(None))
+        runs |= jobs_for(f"drop-tail {scheme}", network, DURATION, SAMPLES, SHIFTS)
     return runs
 
 
@@ -272,6 +277,9 @@ def measure(results: Results) -> Evidence:
     note_droptail(evidence, droptail)
     note_modified(evidence, modified, PACKETS, all_measures=True)
     note_modified(evidence, red, "packets, Vegas with RED", all_measures=False)
+    for scheme, name in DROP_TAIL.items():
+        cuts = [shared_cuts(run) for run in records_of(results, f"drop-tail {scheme}")]
+        note_means(evidence, "base_rtts.shared_cuts", cuts, f"packets, {name} over drop-tail")
     pairs = list(zip(modified, runs_of(results, "few"), strict=True))
     for name, begin in {"updated_more": ALL_ON, "updated_congested": STARTS[CONGESTED]}.items():
         more = [updated(run, EARLIER, begin) - updated(few, UNCONGESTED, begin)

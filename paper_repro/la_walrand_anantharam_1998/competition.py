@@ -110,7 +110,10 @@ def measure(results: Results) -> Evidence:
     for buffer in BUFFERS:
         source = PACKETS if buffer == BUFFER else f"packets, buffer of {buffer}"
         evidence.note_mean(source, "competition.bandwidth", reno_over_vegas(results, buffer))
-        evidence.note_mean(source, "competition.alone", vegas_over_reno_alone(results, buffer))
+        alone = vegas_over_reno_alone(results, buffer)
+        evidence.note_mean(source, "competition.alone", alone)
+        ten = f"packets, ten within a second, buffer of {buffer}"
+        evidence.note_mean(ten, "alone.throughput_of_ten", alone)
     single = "packets, one connection, 134 ms, buffer of 6"
     evidence.note_mean(single, "competition.alone", vegas_over_reno_alone(results, "one"))
     by_buffer = [float(np.mean(reno_over_vegas(results, buffer))) for buffer in BUFFERS]

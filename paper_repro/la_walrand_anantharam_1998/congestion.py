@@ -135,57 +135,90 @@ def note_drops(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None
     note_means(evidence, "persistent.timeouts_a_drop", timeouts, source)
 
 
-def note_fairness(evidence: Evidence, source: str, runs: Runs) -> None:
+def compared(
+    ran: Runs, usual: Runs, first: str, second: str
+) -> list[tuple[RecordedRun, RecordedRun]]:
+    """Return pairs of runs of two columns of table 4; none if a reading ran neither of them.
+
+    Args:
+        ran: runs of the reading.
+        usual: runs of every column under the usual reading, for a column that it did not run.
+        first: the first column.
+        second: the second column.
+    """
+    if first not in ran and second not in ran:
+        return []
+    runs = {**usual, **ran}
+    return list(zip(runs[first], runs[second], strict=True))
+
+
+def note_fairness(evidence: Evidence, source: str, ran: Runs, usual: Runs) -> None:
     """Record gains in Jain's index, in each quarter of the time with all ten connections."""
     quarters = [STARTS[-1] + QUARTER * place for place in range(4)]
-    gains = {"vegas": [], "red": []}
-    for other, by_run in gains.items():
-        for ours, theirs in zip(runs["modified"], runs[other], strict=True):
-            by_run.append([
+    for other in ("vegas", "red"):
+        gains = [
+            [
                 jain_index(ours.rates(begin, begin + QUARTER))
                 - jain_index(theirs.rates(begin, begin + QUARTER))
                 for begin in quarters
-            ])  # fmt: skip
-        note_series(evidence, f"persistent.jain_gain_over_{other}_by_quarter", by_run, source)
+            ]
+            for ours, theirs in compared(ran, usual, "modified", other)
+        ]
+        if gains:
+            note_series(evidence, f"persistent.jain_gain_over_{other}_by_quarter", gains, source)
 
 
-def note_comparisons(evidence: Evidence, source: str, runs: Runs) -> None:
-    """Record comparisons between columns of table 4."""
-    means = {
-        "red_queue_over_droptail": [
-            a.mean_queue(ALL_ON, DURATION) / b.mean_queue(ALL_ON, DURATION)
-            for a, b in zip(runs["red"], runs["vegas"], strict=True)
-        ],
-        "red_as_droptail": [
-            float(np.corrcoef(a.acked(DURATION), b.acked(DURATION))[0, 1])
-            for a, b in zip(runs["red"], runs["vegas"], strict=True)
-        ],
-        "early_windows_over_red": [
-            float(a.mean_windows(ALL_ON, DURATION)[:3].sum())
-            / float(b.mean_windows(ALL_ON, DURATION)[:3].sum())
-            for a, b in zip(runs["modified"], runs["red"], strict=True)
-        ],
-        "vegas_minus_reno_by_start": [
-            rank_correlation(a.rates(ALL_ON, DURATION))
-            - rank_correlation(b.rates(ALL_ON, DURATION))
-            for a, b in zip(runs["vegas"], runs["reno"], strict=True)
-        ],
-        "vegas_above_reno": [
-            float(a.acked(DURATION).sum() - b.acked(DURATION).sum())
-            for a, b in zip(runs["vegas"], runs["reno"], strict=True)
-        ],
-    }
-    for name, values in means.items():
-        note_means(evidence, f"persistent.{name}", values, source)
-    ratios = [
-        a.acked(DURATION) / b.acked(DURATION)
-        for a, b in zip(runs["red"], runs["vegas"], strict=True)
-    ]
-    note_series(evidence, "persistent.red_over_droptail", ratios, source)
-    rates = [first_connection_rates(run) for run in runs["modified"]]
-    note_series(evidence, "persistent.rates_of_the_first", rates, source)
+def queue_ratio(first: RecordedRun, second: RecordedRun) -> float:
+    """Return the mean queue of a run over that of another, from 50 s on."""
+    return first.mean_queue(ALL_ON, DURATION) / second.mean_queue(ALL_ON, DURATION)
+
+
+def correlation_of_totals(first: RecordedRun, second: RecordedRun) -> float:
+    """Return the correlation of what the connections of two runs have delivered."""
+    return float(np.corrcoef(first.acked(DURATION), second.acked(DURATION))[0, 1])
+
+
+def early_windows_ratio(first: RecordedRun, second: RecordedRun) -> float:
+    """Return the windows of the first three connections of a run over those of another."""
+    windows = [float(run.mean_windows(ALL_ON, DURATION)[:3].sum()) for run in (first, second)]
+    return windows[0] / windows[1]
+
+
+def difference_by_start(first: RecordedRun, second: RecordedRun) -> float:
+    """Return how much more rates follow the order of the starts in a run than in another."""
+    by_start = [rank_correlation(run.rates(ALL_ON, DURATION)) for run in (first, second)]
+    return by_start[0] - by_start[1]
+
+
+def total_difference(first: RecordedRun, second: RecordedRun) -> float:
+    """Return how many packets more a run has delivered than another."""
+    return float(first.acked(DURATION).sum() - second.acked(DURATION).sum())
+
+
+COMPARISONS = {
+    "red_queue_over_droptail": ("red", "vegas", queue_ratio),
+    "red_as_droptail": ("red", "vegas", correlation_of_totals),
+    "early_windows_over_red": ("modified", "red", early_windows_ratio),
+    "vegas_minus_reno_by_start": ("vegas", "reno", difference_by_start),
+    "vegas_above_reno": ("vegas", "reno", total_difference),
+}
+"""Two columns of table 4 and a function of a run of either, by measure."""
+
+
+def note_comparisons(evidence: Evidence, source: str, ran: Runs, usual: Runs) -> None:
+    """Record comparisons between columns of table 4, of which the reading ran one at least."""
+    for name, (first, second, compare) in COMPARISONS.items():
+        if pairs := compared(ran, usual, first, second):
+            values = [compare(*pair) for pair in pairs]
+            note_means(evidence, f"persistent.{name}", values, source)
+    if pairs := compared(ran, usual, "red", "vegas"):
+        ratios = [a.acked(DURATION) / b.acked(DURATION) for a, b in pairs]
+        note_series(evidence, "persistent.red_over_droptail", ratios, source)
+    if "modified" in ran:
+        rates = [first_connection_rates(run) for run in ran["modified"]]
+        note_series(evidence, "persistent.rates_of_the_first", rates, source)
     if source == PACKETS:
-        highest = [float(run.queue.max()) for run in runs["vegas"]]
+        highest = [float(run.queue.max()) for run in ran["vegas"]]
         note_means(evidence, "persistent.highest_queue_vegas", highest, source)
 
 

@@ -89,6 +89,8 @@ def note_default(evidence: Evidence, source: str, tests: Mapping[str, list[Recor
     evidence.note_mean(source, "still_200.default_reno", rates)
     others = [mean(records) / mean(reno) for records in (cubic, vegas)]
     evidence.note(source, "still_200.default_similar", others)
+    if source != PACKETS:
+        evidence.note(source, "conclusions.cubic_default", others[0])
     early = mean(cubic, 0, BEGINNING) / mean(reno, 0, BEGINNING)
     evidence.note(source, "still_200.default_early", early)
     at_end = [mean(records, END) / mean(reno, END) for records in (cubic, vegas)]

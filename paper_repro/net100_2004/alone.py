@@ -99,13 +99,11 @@ def standard_rtt(run: Flow) -> list[float]:
 def measure(results: Results) -> Evidence:
     """Record what the tests show."""
     runs: dict[str, Flow] = {name: results[name][0] for name in results}
-    pair = [runs[name] for name in THRESHOLDS]
     measures = counters(runs["60_80"]) | {
         "standard_losses": float(runs["standard"].dropped[-1]),
         "gamma_off": float(runs["gamma_off"].ended[-1]),
         "gamma_in_first": float(runs["unlimited"].ended[-1]),
         "default": float(runs["default"].difference[-1]),
-        "window": [float(flow.cwnd[-1]) / product() for flow in pair],
         "standard_rtt": standard_rtt(runs["standard"]),
         "fine_timer": runs["60_80"].mbps() / runs["coarse_60_80"].mbps(),
         "coarse_rtt": 1e3 * float(runs["coarse_60_80"].rtt[-1]),
@@ -122,12 +120,15 @@ def measure(results: Results) -> Evidence:
 
 
 def note_slow_start(evidence: Evidence, source: str, pair: Sequence[Flow]) -> None:
-    """Record losses, slow starts that gamma ended, and RTTs (ms) of the two tests of Vegas."""
+    """Record losses, last windows, slow starts that gamma ended, and RTTs (ms) of two tests."""
     evidence.note(source, "alone.vegas_losses", [float(flow.dropped[-1]) for flow in pair])
+    evidence.note(source, "alone.window", [float(flow.cwnd[-1]) / product() for flow in pair])
     evidence.note(source, "alone.ended", [float(flow.ended[-1]) for flow in pair])
     after = [flow.rtt[flow.times > STARTED] for flow in pair]
     evidence.note(source, "alone.rtt", [1e3 * float(rtt.mean()) for rtt in after])
     evidence.note(source, "alone.largest_rtt", [1e3 * float(flow.rtt.max()) for flow in pair])
+    later = [1e3 * float(rtt.max()) for rtt in after]
+    evidence.note(f"{source}, after slow start", "alone.largest_rtt", later)
 
 
 def draw(results: Results) -> Figure:

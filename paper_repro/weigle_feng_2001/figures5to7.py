@@ -267,6 +267,7 @@ def measure_figure_7(results: Results) -> Evidence:
     ]
     evidence.note("packets, one way", "figure7.acked_over_network_3", one_way)
     evidence.note("packets, one way", "figure7.acked_over_network_3_bulk", one_way[0])
+    evidence.note("packets, one way", "figure7.acked_over_network_3_random", one_way[1:])
     counts = [sum(ns2_counts(f"net{number}_oneway_a75_b80") or ()) for number in (4, 3)]
     evidence.note(ONE_WAY, "figure7.acked_over_network_3_bulk", counts[0] / counts[1])
     for prefix, reading in READINGS.items():

@@ -98,7 +98,11 @@ def test_a_second_change_is_found_too(tmp_path):
     ("found", "verdict", "in_report"),
     [
         (10.0, Verdict.CALIBRATED, "**calibrated**: its value chose `x-is-y` |"),
-        (14.0, Verdict.CALIBRATED, "**calibrated**: its value chose `x-is-y`: near |"),
+        (
+            14.0,
+            Verdict.CALIBRATED,
+            "**calibrated**: in shape, and its value chose `x-is-y`: near |",
+        ),
         (3.0, Verdict.NOT_REPRODUCED, "**not reproduced**: near |"),
     ],
 )
