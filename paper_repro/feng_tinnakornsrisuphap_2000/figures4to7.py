@@ -121,6 +121,18 @@ def note_packets(found: Found, source: str) -> None:
     found.note("packets_vegas_over_reno", line, f"{source}, {ALL_NUMBERS}")
 
 
+def note_one_law(found: Found, source: str) -> None:
+    """Record a reading of one law beside the usual runs of the other, with most clients."""
+    curves = [found.curve(law, reading=source) for law in LAWS]
+    if sum(bool(curve.points) for curve in curves) != 1:
+        return
+    last = max(ENDS)
+    usual = [found.curve(law) for law in LAWS]
+    pair = (own if own.points else other for own, other in zip(curves, usual, strict=True))
+    reno, vegas = (curve.each(lambda run: run.packets, last)[0][:1] for curve in pair)
+    found.note("packets_vegas_over_reno", vegas / reno, source)
+
+
 def note_reno(found: Found, source: str) -> None:
     """Record where Reno's packets are dropped with most clients, and twelve clients' measures."""
     reno = found.curve("reno", reading=source)
@@ -153,6 +165,7 @@ def measure(results: Results) -> Evidence:
         note_packets(found, source)
     for source in READINGS:
         note_reno(found, source)
+        note_one_law(found, source)
     reno = found.curve("reno")
     alone = [run.router_drops for run in results[WITHOUT_OUTSIDE]]
     found.evidence.note_mean(WITHOUT_OUTSIDE, f"{NAME}.reno_router_drops_60", alone)

@@ -18,6 +18,7 @@ from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
 
 __all__ = [
     "ALL_ON",
+    "compared",
     "levels",
     "note_comparisons",
     "note_fairness",

@@ -20,6 +20,7 @@ from paper_repro.la_walrand_anantharam_1998.networks import LAWS, rerouted
 from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.la_walrand_anantharam_1998.rerouting_in_order import InOrder
 from paper_repro.la_walrand_anantharam_1998.shifts import (
+    AS_PRINTED,
     jobs_for,
     note_means,
     note_range,
@@ -257,6 +258,10 @@ def measure(results: Results) -> Evidence:
         if "vegas" in runs:
             note_vegas(evidence, source, runs["vegas"])
         note_both(evidence, source, runs.get("vegas", plain), runs["modified"])
+    modified = records(results, f"{PACKETS}/modified")
+    note_vegas(evidence, AS_PRINTED, plain[:1])
+    note_modified(evidence, AS_PRINTED, modified[:1])
+    note_both(evidence, AS_PRINTED, plain[:1], modified[:1])
     note_ns2(evidence)
     return evidence
 

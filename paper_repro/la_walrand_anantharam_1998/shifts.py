@@ -12,7 +12,10 @@ from paper_repro.experiment import PACKETS, Evidence, Job, Results
 from paper_repro.la_walrand_anantharam_1998.networks import SHIFTS
 from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun, recorded_run
 
-__all__ = ["jobs_for", "note_means", "note_range", "note_series", "records"]
+__all__ = ["AS_PRINTED", "jobs_for", "note_means", "note_range", "note_series", "records"]
+
+AS_PRINTED = "packets, starts exactly as printed"
+"""Source of the evidence from the one run whose starts are not shifted."""
 
 
 def jobs_for(
@@ -56,6 +59,6 @@ def note_series(
 
 def note_range(evidence: Evidence, measure: str, values: Sequence[float]) -> None:
     """Record the run with printed starts, and the smallest and largest value of all shifts."""
-    evidence.note("packets, starts exactly as printed", measure, float(values[0]))
+    evidence.note(AS_PRINTED, measure, float(values[0]))
     evidence.note("smallest of the runs", measure, float(min(values)))
     evidence.note("largest of the runs", measure, float(max(values)))

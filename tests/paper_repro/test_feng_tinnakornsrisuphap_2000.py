@@ -25,7 +25,11 @@ from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
     pauses,
     shared_cuts,
 )
-from paper_repro.feng_tinnakornsrisuphap_2000.measures import axis_below, saturation
+from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
+    axis_below,
+    over_all_numbers,
+    saturation,
+)
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import RUNS, ns2_rows
 from paper_repro.feng_tinnakornsrisuphap_2000.other_sources import clients_with, on_off
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
@@ -177,3 +181,10 @@ def test_the_axis_below_a_bound_does_not_depend_on_where_we_ran():
     for counts in ((2, 20, 60), (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 60)):
         curve = Line(CURRENT, dict.fromkeys(counts, ()))
         assert axis_below(curve, 0.1) == pytest.approx([28 / 59])
+
+
+@pytest.mark.parametrize(("end", "mean"), [(None, 2.0), (6, 1.5)])
+def test_a_mean_over_all_numbers_of_clients_is_of_straight_lines(end, mean):
+    values = np.array([[0.0], [2.0], [4.0]])
+    assert over_all_numbers([2, 4, 6], values) == pytest.approx([2.0])
+    assert over_all_numbers([2, 4, 6], values, end) == pytest.approx([mean])

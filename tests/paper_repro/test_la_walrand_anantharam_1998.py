@@ -19,7 +19,11 @@ from paper_repro.la_walrand_anantharam_1998.base_rtts import (
     with_few,
 )
 from paper_repro.la_walrand_anantharam_1998.charts import segment_times
-from paper_repro.la_walrand_anantharam_1998.congestion import levels, surge_over_quiet
+from paper_repro.la_walrand_anantharam_1998.congestion import (
+    compared,
+    levels,
+    surge_over_quiet,
+)
 from paper_repro.la_walrand_anantharam_1998.networks import (
     LAWS,
     gateway,
@@ -227,3 +231,10 @@ def test_a_surge_is_measured_by_the_largest_quiet_period():
     cwnd = np.ones((len(time), 1))
     record = RecordedRun(time, cwnd, cwnd, queue, np.zeros(1), 0 * time, 1.0, 0.0, 0.0)
     assert surge_over_quiet(record) == pytest.approx(1.1, abs=0.01)
+
+
+def test_a_column_that_a_reading_did_not_run_is_the_usual_one():
+    usual, own = a_course(np.ones((2, 1))), a_course(np.zeros((2, 1)))
+    runs = {"red": [usual], "vegas": [usual]}
+    assert compared({"red": [own]}, runs, "red", "vegas") == [(own, usual)]
+    assert compared({"modified": [own]}, runs, "red", "vegas") == []
