@@ -49,7 +49,8 @@ class Judged:
     margin: Measured
     """Half the width of the 95 % interval of the deciding value, or of each value of a series."""
     disagreeing: tuple[str, ...]
-    """Second engines under which the claim does not hold, whatever the verdict is."""
+    """Second engines under which the claim does not hold, whatever the verdict is; of one that
+    holds in shape only, not even in shape."""
     outside: tuple[str, ...]
     """Second engines whose values are outside the rule, but not the whole of their intervals."""
     other_errors: Mapping[str, Measured]
@@ -123,7 +124,15 @@ def judge(
     margins = margins_for(claim, evidence)
     errors = errors_for(claim, evidence)
     others = second_engines(found, source)
-    disagreeing = [name for name in others if fails(claim, found[name], margins.get(name, 0.0))]
+    shape = plain_verdict(claim, found[source]) is Verdict.IN_SHAPE
+    disagreeing = [
+        name for name in others if fails(claim, found[name], margins.get(name, 0.0), shape=shape)
+    ]
+    outside = [
+        name
+        for name in others
+        if name not in disagreeing and fails(claim, found[name], shape=shape)
+    ]
     chose = tuple(item for item in assumptions if claim.id in item.chosen_by)
     depends = dependences(claim, found, source, assumptions)
     follows = tuple(item for item in assumptions if follows_from(claim, depends, item))
@@ -138,7 +147,7 @@ def judge(
         errors.get(source),
         margins.get(source, 0.0),
         tuple(disagreeing),
-        tuple(name for name in others if name not in disagreeing and fails(claim, found[name])),
+        tuple(outside),
         {name: errors[name] for name in others if name in errors},
         tuple((rule, former_verdict(rule, evidence)) for rule in claim.changed),
         tuple(depends),
@@ -270,9 +279,17 @@ def plain_verdict(rule: Rule, found: Measured) -> Verdict:
     return possible_verdicts(rule, found, 0.0)[0]
 
 
-def fails(rule: Rule, found: Measured, margin: Measured = 0.0) -> bool:
-    """Whether a value contradicts a claim anywhere within a margin."""
-    return rule.expect.met_within(found, margin) is False
+def fails(rule: Rule, found: Measured, margin: Measured = 0.0, *, shape: bool = False) -> bool:
+    """Whether a value contradicts a claim anywhere within a margin.
+
+    Args:
+        rule: the claim's rule.
+        found: value of its measure, or a series.
+        margin: largest deviation of the value, or of each value of the series.
+        shape: whether a value that agrees in shape does not contradict it.
+    """
+    possible = possible_verdicts(rule, found, margin)
+    return Verdict.REPRODUCED not in possible and not (shape and Verdict.IN_SHAPE in possible)
 
 
 @cache

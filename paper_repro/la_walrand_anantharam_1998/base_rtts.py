@@ -49,6 +49,8 @@ SHIFTS = 6
 """Number of runs of each network."""
 ALL_ON = 60.0
 """Time from which all ten connections are active, s: 20 s after the tenth start."""
+ALL_THERE = f"{PACKETS}, from 60 s on"
+"""Source of the evidence in which only base RTTs that rise from then on count."""
 EARLIER = 9
 """Number of connections before the last."""
 AFTER_A_START = 5.0
@@ -285,6 +287,8 @@ def measure(results: Results) -> Evidence:
         more = [updated(run, EARLIER, begin) - updated(few, UNCONGESTED, begin)
                 for run, few in pairs]  # fmt: skip
         note_means(evidence, f"base_rtts.{name}", more)
+        if begin == ALL_ON:
+            note_means(evidence, "base_rtts.updated_congested", more, ALL_THERE)
     early = [[early_drops(a), early_drops(b)] for a, b in zip(red, modified, strict=True)]
     note_series(evidence, "base_rtts.early_drops", early)
     by_dialect = [

@@ -123,6 +123,18 @@ def test_a_second_engine_disagrees_beyond_the_chance_of_its_seeds(seeds, disagre
     assert judge(a_claim(), evidence).disagreeing == disagreeing
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "disagreeing"),
+    [(7.0, 6.0, ()), (7.0, 4.0, (NS2,)), (10.0, 6.0, (NS2,)), (3.0, 6.0, (NS2,))],
+)
+def test_a_claim_that_holds_in_shape_asks_a_second_engine_for_the_shape(ours, theirs, disagreeing):
+    evidence = Evidence()
+    evidence.note(PACKETS, "figure1.it", ours)
+    evidence.note(NS2, "figure1.it", theirs)
+    judged = judge(a_claim(in_shape={"above": 5}), evidence)
+    assert (judged.disagreeing, judged.outside) == (disagreeing, ())
+
+
 def test_the_report_has_the_error_of_a_second_engine_and_says_where_it_reaches_in(tmp_path):
     evidence = Evidence()
     evidence.note(PACKETS, "figure1.it", 10.0)

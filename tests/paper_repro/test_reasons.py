@@ -47,7 +47,6 @@ OTHER_NUMBERS = {
     "default-suffices-without-reno": ("97",),  # with other alpha and beta
     "figure-6-pareto-not-at-75": ("0.84",),  # of NPS traffic
     "figure-6-must-be-high": ("55",),  # with NPS traffic only
-    "three-topologies": ("3.1",),  # a section
     "network-4-utilisation-nps": ("87",),  # with a smaller window
     "open-mixed-traffic-large": ("1.01", "0.38"),  # of figure 5
     "vegas-300": ("502",),  # what the path has left
