@@ -25,6 +25,7 @@ RUNS = {
     "nultitle",
     "queue_stands_still_full",
     "num_density_over_a4fd8765",
+    "num_fluid_negative_drops",
     "num_fluid_over_0e0a5c90",
     "num_fluid_over_73f1d623",
     "recommend_20000_flows",

@@ -22,6 +22,9 @@ from vegasfluid.trajectory import CWND_VARIANCE, Recording
 
 __all__ = ["delivered", "to_recording", "totals_after_warmup"]
 
+COUNTERS = ("admitted", "lost", "marked", "waited", "work")
+"""Arrays of links that never decrease."""
+
 
 def delivered(state: State, structure: FluidStructure) -> Float[Array, "*times groups"]:
     """Packets that one flow of each group has delivered since the start; (..., groups)."""
@@ -82,7 +85,20 @@ def to_recording(network: Network, solution: dde.Solution, field: VectorField) -
     check_invariants(of_groups, classes_of_groups(network, field.structure))
     groups = group_of_each_flow(network)
     flows = {name: values[:, groups] for name, values in of_groups.flows.items()}
-    return of_groups._replace(flows=flows)
+    return of_groups._replace(flows=flows, links=without_rounding(links))
+
+
+def without_rounding(links: dict[str, Any]) -> dict[str, Any]:
+    """Arrays of links whose counters never decrease.
+
+    They are sums over hops by matrix products, which may round equal rows differently; decreases
+    above rounding have been found by `check_invariants`.
+
+    Args:
+        links: arrays (time, link) by name.
+    """
+    counters = {name: np.maximum.accumulate(np.asarray(links[name])) for name in COUNTERS}
+    return links | counters
 
 
 def classes_of_groups(network: Network, structure: FluidStructure) -> list[str]:
