@@ -8,9 +8,11 @@ import json
 import re
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from typing import Any
 
+import psutil
 import pytest
 import sympy as sp
 from sphinx.errors import ExtensionError
@@ -36,6 +38,8 @@ import notebook_pages
 import paper_pages
 import work_precision_plots
 
+LONGEST_BUILD = 900.0
+"""Longest time for which another build of the site is waited for, s."""
 LAWS = [*congestion_controls().values(), *queue_disciplines().values(), *traffic_sources().values()]
 LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 """What a browser fetches by itself."""
@@ -265,12 +269,26 @@ class Fetched(HTMLParser):
         self.found += [value or "" for name, value in attrs if (tag, name) in LOADS]
 
 
+def wait_for_other_build() -> None:
+    """Wait while `make docs` runs here: two builds at once would damage the site."""
+    begin = time.monotonic()
+    while time.monotonic() < begin + LONGEST_BUILD:
+        running = [each.info for each in psutil.process_iter(["cmdline", "cwd"])]
+        if not any(
+            each["cwd"] == str(ROOT) and (each["cmdline"] or [])[-2:] == ["make", "docs"]
+            for each in running
+        ):
+            return
+        time.sleep(1)
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning_and_fetches_nothing() -> None:
     """Warnings are broken links, too; scripts, pictures, styles and fonts are all local.
 
     Where `make docs` was run before, its site is brought up to date, which takes seconds.
     """
+    wait_for_other_build()
     site = ROOT / "build" / "docs"
     options = ["--quiet", "--fail-on-warning", "--keep-going", "--nitpicky"]
     command = [sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(site)]
