@@ -14,6 +14,7 @@ hangs in a few).
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from subprocess import SubprocessError
@@ -27,13 +28,14 @@ from benchmarks.ns2_rows import ROOT
 from benchmarks.ns2_scenarios import reference_runs
 from benchmarks.observe.forms import written
 from benchmarks.observe.traces import Trace, asked_for, traces
+from vegasfluid.tuning.robust_verdict import FAIR as FARTHEST
 
 __all__ = ["FAIR", "OBSERVED", "PROMISED", "rows", "tuned_scenario"]
 
 OBSERVED: Path = ROOT / "tests" / "agreement" / "linux_observed.jsonl"
 FAIR = (0.85, 1.15)
 """Range of a fair ratio of goodputs."""
-PROMISED = (0.8, 1.25)
+PROMISED = (math.exp(-FARTHEST), math.exp(FARTHEST))
 """Range of the ratio in which `recommend` reports that the goal is reached, for ranges."""
 LONGEST = 60.0
 """Longest run of the kernel, s."""

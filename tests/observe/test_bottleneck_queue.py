@@ -23,9 +23,9 @@ def test_losses_at_all_lengths_are_not_those_of_a_drop_tail_queue():
 
 @pytest.mark.parametrize("losses_per_s", [8.0, 0.6])
 def test_a_queue_that_hardly_changes_may_be_drop_tail_or_red(losses_per_s):
-    """It swings between 85 and 100 packets, and packets are lost at all of these lengths."""
-    swing = 92.5 + 7.5 * np.sin(2 * np.pi * TIMES / PERIOD)
-    rtt = BASE + swing / CAPACITY
+    """It oscillates between 85 and 100 packets, and packets are lost at all of these lengths."""
+    length = 92.5 + 7.5 * np.sin(2 * np.pi * TIMES / PERIOD)
+    rtt = BASE + length / CAPACITY
     seen = {"min_rtt_s": np.full(len(TIMES), BASE), "sender": "a", "receiver": "x", "rtt_s": rtt}
     seen |= {"retransmitted_packets": np.floor(TIMES * losses_per_s)}
     flows = tuple(samples(f"a:{k} > x", TIMES, 0.5, **seen) for k in (1, 2))

@@ -14,8 +14,10 @@ import numpy as np
 from vegasfluid.errors import SolveFailed
 from vegasfluid.trajectory import Recording, capacities, link_names
 
-__all__ = ["BALANCE", "Violation", "check_invariants", "violations"]
+__all__ = ["BALANCE", "LINK_COUNTERS", "Violation", "check_invariants", "violations"]
 
+LINK_COUNTERS = ("admitted", "lost", "waited", "work")
+"""Arrays of links that never decrease."""
 ROUNDING = 1e-6
 """Largest excess of a state over its domain, relative (chosen: rounding errors)."""
 BALANCE = 0.01
@@ -132,7 +134,7 @@ def decreasing_counters(run: Recording, flows: list[str], links: list[str]) -> I
     """Violations by counters of flows and links that decrease by more than 1e-6 packets."""
     for names, arrays, counters in (
         (flows, run.flows, ("delivered", "dropped", "sent", "timeouts")),
-        (links, run.links, ("admitted", "lost", "waited", "work")),
+        (links, run.links, LINK_COUNTERS),
     ):
         for name in counters:
             decreases = np.diff(arrays[name], axis=0) < -ROUNDING

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from vegasfluid import dde
 from vegasfluid.fluid.fair_queueing import equal_shares
 from vegasfluid.fluid.flow_groups import group_of_each_flow
-from vegasfluid.fluid.invariants import check_invariants
+from vegasfluid.fluid.invariants import LINK_COUNTERS, check_invariants
 from vegasfluid.fluid.queues import ack_clocked
 from vegasfluid.fluid.state import State
 from vegasfluid.fluid.structure import FluidStructure
@@ -21,9 +21,6 @@ from vegasfluid.network import Network
 from vegasfluid.trajectory import CWND_VARIANCE, Recording
 
 __all__ = ["delivered", "to_recording", "totals_after_warmup"]
-
-COUNTERS = ("admitted", "lost", "marked", "waited", "work")
-"""Arrays of links that never decrease."""
 
 
 def delivered(state: State, structure: FluidStructure) -> Float[Array, "*times groups"]:
@@ -97,7 +94,7 @@ def without_rounding(links: dict[str, Any]) -> dict[str, Any]:
     Args:
         links: arrays (time, link) by name.
     """
-    counters = {name: np.maximum.accumulate(np.asarray(links[name])) for name in COUNTERS}
+    counters = {name: np.maximum.accumulate(np.asarray(links[name])) for name in LINK_COUNTERS}
     return links | counters
 
 

@@ -127,28 +127,27 @@ def link_counters(
     name = DROP_TAIL if queue.kind in FIRST_IN_FIRST_OUT else queue.kind
     found = Discipline(name, True, f"tc shows {queue.kind}", numbers) if name else None
     counted = _counted(queue, packet_bytes)
-    set_rate = _shaped(queue, queues, packet_bytes)
-    if set_rate is not None and set_rate.high < rate:
-        set_rate = None
-    capacity = counted or set_rate
+    capacity = counted or _shaped(queue, queues, packet_bytes, rate)
     waits = _waits(queue, capacity)
     return LinkCounters(found, limit or None, capacity, waits, was_full=counted is not None)
 
 
 def _shaped(
-    queue: QueueSamples, queues: Sequence[QueueSamples], packet_bytes: int
+    queue: QueueSamples, queues: Sequence[QueueSamples], packet_bytes: int, rate: float
 ) -> Estimated | None:
-    """Capacity, packets/s, that is set for a queue; None if none is, or if no packet waited there.
+    """Capacity, packets/s, that is set for a queue; None if none is, or not that of the bottleneck.
 
-    A queue that is always empty and drops nothing is not the bottleneck, whatever its rate.
+    A queue that is always empty and drops nothing is not the bottleneck, whatever its rate, and
+    neither is one that is slower than all flows together, which have `rate`, packets/s.
     """
-    rate = shaped_rate(queue, queues)
+    bytes_per_s = shaped_rate(queue, queues)
     signs = (queue.backlog_packets, queue.dropped_packets, queue.marked_packets)
-    if rate is None or not any(sign is not None and np.nanmax(sign) > 0 for sign in signs):
+    if bytes_per_s is None or not any(sign is not None and (sign > 0).any() for sign in signs):
         return None
-    value = rate / (packet_bytes + LINK_HEADER_BYTES)
+    value = bytes_per_s / (packet_bytes + LINK_HEADER_BYTES)
     how = "rate that tc shows; the queue was not measured while it was filled"
-    return Estimated(value, value * (1 - HEADERS), value * (1 + HEADERS), how)
+    found = Estimated(value, value * (1 - HEADERS), value * (1 + HEADERS), how)
+    return found if found.high >= rate else None
 
 
 def _waits(queue: QueueSamples, capacity: Estimated | None) -> QueueWaits | None:

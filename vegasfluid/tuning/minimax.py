@@ -278,12 +278,14 @@ def minimise_regret(
     law, screened = search_on_packets(search)
     robustness = assess(search, ranges, nominal, law, screened)
     optimum = search.optimum
-    distances = search.fluids.at(log_alpha(law)).distances
     reason = robust_failure(
         robustness,
         [scenarios[bound.index] for bound in search.active if bound.least > FAIR],
         lambda: separating_ranges(
-            scenarios, distances, robustness.highest.scenario, robustness.lowest.scenario
+            scenarios,
+            search.fluids.at(log_alpha(law)).distances,
+            robustness.highest.scenario,
+            robustness.lowest.scenario,
         ),
     )
     ratio = evaluator.target_ratio * math.exp(optimum.evaluation.distances[0])
