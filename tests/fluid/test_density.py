@@ -39,7 +39,7 @@ from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.fluid.rtt_noise import RttNoise
 from vegasfluid.fluid.senders import LossSignals, SenderSignals
 from vegasfluid.fluid.simulate import to_dataset
-from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
+from vegasfluid.fluid.time_grid import TimeGrid, density_grid, mean_field_grid
 from vegasfluid.fluid.vector_field import VectorField
 from vegasfluid.fluid.window_mesh import WindowMesh
 
@@ -165,7 +165,7 @@ class Solved(NamedTuple):
 def solved_for(competitor: str) -> Solved:
     network = NETWORKS[competitor]
     model = build(network, resolution="distribution")
-    field, grid = model.vector_field, mean_field_grid(network, 60.0)._replace(step=0.03)
+    field, grid = model.vector_field, density_grid(network, 60.0)
     solution = model.integrate(grid, whole=True)
     moments = jax.jit(jax.vmap(field.save))(solution.ts, solution.ys)
     recording = to_recording(network, solution._replace(ys=moments), field)

@@ -129,7 +129,7 @@ def test_slow_start_doubles_the_window(law, rounds):
     """
     flows = Flows(1, law, base_rtt=0.1, start=1.0)
     network = Network(Link(1e6, 40_000), {"flow": flows})
-    run = simulate_on_common_grid(network, 4.0, options=SMOOTH, aligned=True)
+    run = simulate_on_common_grid(network, 4.0, options=SMOOTH, step=0.002, aligned=True)
     late = run.sel(time=slice(1.2, 2.0))
     slope = np.diff(np.log2(late["cwnd"].values[:, 0])) / np.diff(late["time"].values)
     np.testing.assert_allclose(slope, 1 / (rounds * 0.1 * math.log(2)), rtol=1e-4)

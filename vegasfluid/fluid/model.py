@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from vegasfluid import dde
 from vegasfluid.congestion.epochs import EpochCongestionControl
+from vegasfluid.dde.fixed.method import HEUN
 from vegasfluid.dde.fixed.schedule import Schedule
 from vegasfluid.dde.fixed.solve import solve_along
 from vegasfluid.errors import InvalidInput
@@ -290,6 +291,9 @@ def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.S
 def solution_of(model: FluidModel, steps: Schedule, whole: bool, lanes: bool) -> dde.Solution:
     """Solution of a model's equations with the given steps, from the initial state.
 
+    Heun's method is used: kinks of the equations limit the order, and at equal error the classical
+    method, whose steps take twice as long, is no faster.
+
     Args:
         model: the model, with parameters as arrays of floats.
         steps: the solver's steps and sample times, s.
@@ -305,6 +309,7 @@ def solution_of(model: FluidModel, steps: Schedule, whole: bool, lanes: bool) ->
         project=vector_field.project,
         history_components=vector_field.history_size,
         save=None if whole else vector_field.save,
+        method=HEUN,
         lanes=lanes,
     )
 

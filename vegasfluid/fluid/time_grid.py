@@ -29,8 +29,8 @@ TRANSIENT_PART = 40
 """The initial transient ends 1/40 of the run after the last start or event (chosen)."""
 SAFETY_FACTOR = 0.99
 """Step over its largest allowed value (chosen; a margin for rounding)."""
-AVERAGING_STEPS = 1.5
-"""Longest step over the time constant of an AQM's state (the method is stable up to 2.78)."""
+AVERAGING_STEPS = 1.0
+"""Longest step over the time constant of an AQM's state (the method is stable up to 2)."""
 FILLING = 0.5
 """Longest step over the time in which a link sends a full buffer (chosen)."""
 SHARED_ROWS, ROWS_FACTOR = 4096, 16

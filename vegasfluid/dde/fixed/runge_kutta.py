@@ -1,11 +1,11 @@
-"""The integrator: classical Runge-Kutta steps of constant length, with the history in a ring.
+"""The integrator: explicit Runge-Kutta steps of constant length, with the history in a ring.
 
 Each step writes the newest state and slope into the ring first and then only reads the new ring.
 If the ring were read before it is written, XLA would copy it at every step. The slope at the end
 of a step is reused at the start of the next.
 
-Source of the method: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd
-edition 1993, sections II.1 (the classical method) and II.17 (delay equations).
+Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd edition 1993,
+section II.17 (delay equations).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from vegasfluid.dde.fixed.history import (
     empty_ring,
     record,
 )
+from vegasfluid.dde.fixed.method import CLASSICAL, Method, Tableau, tableau
 from vegasfluid.dde.fixed.schedule import Schedule, Stretch
 from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shape_checks import check_shape
@@ -63,6 +64,8 @@ class Problem(NamedTuple):
     """Number of leading components of y that the history keeps; None: all."""
     save: Save = lambda t, y: y
     """Maps (t, y) to the values that are saved."""
+    method: Method = CLASSICAL
+    """The Runge-Kutta method."""
 
 
 class _State(NamedTuple):
@@ -236,25 +239,25 @@ def _initial_state(problem: Problem, y0: Float[Array, " n"]) -> _State:
 
 
 def _advance(problem: Problem, state: _State, moving: bool | Bool[Array, ""] = True) -> _State:
-    """The solver's state one step later, by the classical Runge-Kutta method of order 4.
+    """The solver's state one step later, by the problem's Runge-Kutta method.
 
     The step writes the start's state and slope into the history and evaluates the stages with it.
-    The stages are a loop, so that the right-hand side is compiled once and not four times; the run
-    time is the same.
+    The stages are a loop, so that the right-hand side is compiled once and not once for each; the
+    run time is the same.
 
     Args:
         problem: the delay equation and its grid.
         state: the solver's state at the step's start.
         moving: whether the step has a length. Without one it only evaluates the slope.
     """
-    components = slice(problem.history_components)
+    components, (nodes, weights) = slice(problem.history_components), problem.method
     step = jnp.where(moving, problem.grid.step, 0.0)
     ring = record(
         *(state.ring, problem.grid.row(state.number)),
         *(state.y[components], state.slope[components]),
     )
 
-    def stage(carry: _Stage, row: _Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
+    def stage(carry: _Stage, row: Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
         """Evaluate one stage: its slope, and the state at which the next stage is evaluated.
 
         Returns also whether the stage read the history beyond its longest lag or after its last
@@ -264,15 +267,16 @@ def _advance(problem: Problem, state: _State, moving: bool | Bool[Array, ""] = T
         arriving = moving & ~row.next_step
         slope, history = _slope(problem, ring, state.number, ahead, carry.point, arriving)
         total = carry.total + row.weight * slope
-        free = state.y + step * jnp.where(row.ends, total / 6, row.reach * slope)
+        free = state.y + step * jnp.where(row.ends, total / sum(weights), row.reach * slope)
         # A projection must not hide a nan.
         projected = moving & row.ends & jnp.isfinite(free)
         y = jnp.where(projected, problem.project(state.y, free), free)
         point = jnp.where(row.next_step, carry.point, y)
         return _Stage(point, total, slope), (history.too_long, history.too_short)
 
-    first = _Stage(state.y + step / 2 * state.slope, state.slope, state.slope)
-    last, (too_long, too_short) = jax.lax.scan(stage, first, _classical(state.y.dtype))
+    point = state.y + step * nodes[0] * state.slope
+    first = _Stage(point, weights[0] * state.slope, state.slope)
+    last, (too_long, too_short) = jax.lax.scan(stage, first, tableau(problem.method, point.dtype))
     # Finiteness is checked one step late, in the state at the step's start: a check of the new
     # state would make XLA compute it twice.
     fault = state.fault.note(Outcome.NOT_FINITE, _not_finite(state.y), state.number)
@@ -294,39 +298,6 @@ class _Stage(NamedTuple):
     point: Float[Array, " n"]
     total: Float[Array, " n"]
     slope: Float[Array, " n"]
-
-
-class _Tableau(NamedTuple):
-    """The stages of a step from the second on, and the first stage of the next step.
-
-    Args:
-        ahead: time of the stage, in steps from the step's start.
-        weight: six times the weight of its slope in the step.
-        reach: how far the next stage's point lies along this stage's slope, in steps.
-        ends: whether the next point is the end of the step.
-        next_step: whether the stage is the first one of the next step.
-    """
-
-    ahead: Float[Array, "*stages"]
-    weight: Float[Array, "*stages"]
-    reach: Float[Array, "*stages"]
-    ends: Bool[Array, "*stages"]
-    next_step: Bool[Array, "*stages"]
-
-
-def _classical(dtype: jnp.dtype) -> _Tableau:
-    """The classical Runge-Kutta method of order 4 as a table of its second to fourth stage.
-
-    The fourth row is the first stage of the next step. The first stage, not in the table, has
-    weight 1 of 6.
-    """
-    return _Tableau(
-        ahead=jnp.array([0.5, 0.5, 1.0, 1.0], dtype),
-        weight=jnp.array([2.0, 2.0, 1.0, 0.0], dtype),
-        reach=jnp.array([0.5, 1.0, 0.0, 0.0], dtype),
-        ends=jnp.array([False, False, True, False]),
-        next_step=jnp.array([False, False, False, True]),
-    )
 
 
 def _slope(

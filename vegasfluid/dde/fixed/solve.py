@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
 from vegasfluid.dde.fixed.history import Grid, InitialHistory
+from vegasfluid.dde.fixed.method import CLASSICAL, Method
 from vegasfluid.dde.fixed.runge_kutta import Problem, Project, RightHandSide, Save, integrate
 from vegasfluid.dde.fixed.schedule import Schedule, on_the_grid
 from vegasfluid.dde.outcome import Fault, Outcome
@@ -95,6 +96,7 @@ def solve_along(
     initial_history: InitialHistory | None = None,
     history_components: int | None = None,
     save: Save | None = None,
+    method: Method = CLASSICAL,
     lanes: bool = True,
     warn: bool = False,
 ) -> Solution:
@@ -111,6 +113,7 @@ def solve_along(
         initial_history: y (its `history_components`) at one time before the start; None: y0.
         history_components: number of leading components of y in the histories; None: all.
         save: maps (t, y) to the saved values, shape (k,); None: y.
+        method: the Runge-Kutta method.
         lanes: whether to run the solve as a lane kernel (`vegasfluid.lanes`); else XLA compiles it.
         warn: whether to warn where `lanes` is set but XLA has to compile it.
 
@@ -124,7 +127,7 @@ def solve_along(
     components, grid = _checked_components(history_components, y0), steps.first.grid
     before_start = initial_history or (lambda s: y0[:components])
     problem = Problem(rhs, args, project or _same, before_start, grid, components)
-    problem = problem if save is None else problem._replace(save=save)
+    problem = problem._replace(save=save or problem.save, method=method)
     _check_functions(problem, y0)
 
     def whole(y0: Array, steps: Schedule) -> tuple[Array, Fault]:
