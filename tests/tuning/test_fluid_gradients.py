@@ -53,10 +53,10 @@ def test_red_cannot_be_tuned_where_there_is_none():
 @pytest.mark.slow
 @pytest.mark.unoptimised
 def test_outputs_are_those_of_a_simulation(fluid):
-    """The same network simulated separately with the same steps, and measured by `metrics`."""
+    """The same network simulated separately with half the first step, and measured by `metrics`."""
     result, _ = fluid.at(np.log(VALUES))
     at_values = with_values(network(), PARAMETERS, [jnp.asarray(value) for value in VALUES])
-    run = simulate_fluid(at_values, UNTIL, warmup=WARMUP, tolerance=None)
+    run = simulate_fluid(at_values, UNTIL, warmup=WARMUP, tolerance=1.0)  # halves the step once
     rates = [np.average(result.goodput[own], weights=fluid.count[own]) for own in fluid.classes]
     np.testing.assert_allclose(rates, metrics.goodput(run), rtol=1e-6)
     assert result.queueing_delay == pytest.approx(float(metrics.queueing_delay(run)[0]), rel=1e-6)
