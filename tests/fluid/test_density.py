@@ -39,7 +39,7 @@ from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.fluid.rtt_noise import RttNoise
 from vegasfluid.fluid.senders import LossSignals, SenderSignals
 from vegasfluid.fluid.simulate import to_dataset
-from vegasfluid.fluid.time_grid import TimeGrid, density_grid, mean_field_grid
+from vegasfluid.fluid.time_grid import TimeGrid, density_grid
 from vegasfluid.fluid.vector_field import VectorField
 from vegasfluid.fluid.window_mesh import WindowMesh
 
