@@ -57,7 +57,8 @@ def group_flows(network: Network, name: str) -> list[FlowGroup]:
     """
     members: dict[tuple[Hashable, Hashable], list[int]] = {}
     rtts, starts = network.base_rtts(name), flow_starts(network.flows[name])
-    keys = {id(value): identity(value) for value in (*rtts, *starts)}
+    distinct = {id(value): value for value in (*rtts, *starts)}
+    keys = {number: identity(value) for number, value in distinct.items()}
     for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
         members.setdefault((keys[id(rtt)], keys[id(start)]), []).append(number)
     handshake = network.flows[name].law.rules.reliable

@@ -18,7 +18,7 @@ from vegasfluid.modelfile.units import key_of
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Unit, Value, unit_of
 
-__all__ = ["Parameter", "parameter_of", "with_values"]
+__all__ = ["Parameter", "named", "parameter_of", "parameters", "with_parameters", "with_values"]
 
 OWNERS = {"flows": Flows, "links": Link}
 """Value class of each kind of owner."""
@@ -76,7 +76,7 @@ class Parameter:
         Raises:
             InvalidInput: if the value is out of range.
         """
-        return _with_parameters(network, {self: value})
+        return with_parameters(network, {self: value})
 
     def to_internal(self, value: Any) -> Any:
         """Convert a value from the unit of the name to internal units (s, packets/s).
@@ -102,10 +102,10 @@ def with_values(network: Network, values: Mapping[str, Any]) -> Network:
     3
     """
     known = parameters(network)
-    return _with_parameters(network, {named(known, name): value for name, value in values.items()})
+    return with_parameters(network, {named(known, name): value for name, value in values.items()})
 
 
-def _with_parameters(network: Network, values: Mapping[Parameter, Any]) -> Network:
+def with_parameters(network: Network, values: Mapping[Parameter, Any]) -> Network:
     """A network with all values (in the units of their names) set at once.
 
     So alpha may exceed the old beta if beta changes, too.

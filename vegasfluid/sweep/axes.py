@@ -8,13 +8,19 @@ beta nor the dead band is, beta moves with alpha and the dead band keeps the mod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vegasfluid.errors import InvalidInput, Words
 from vegasfluid.model import Model
-from vegasfluid.modelfile.parameters import Parameter, parameter_of, with_values
+from vegasfluid.modelfile.parameters import (
+    Parameter,
+    named,
+    parameter_of,
+    parameters,
+    with_parameters,
+)
 from vegasfluid.network import Network
 
 __all__ = ["Axis", "Choice", "Numbers", "is_whole", "with_numbers"]
@@ -143,40 +149,34 @@ def has_dead_band(network: Network, owner: str) -> bool:
     return owner in network.flows and network.flows[owner].law.has_dead_band
 
 
-def _named(network: Network, name: str) -> Parameter:
-    """The network's parameter of this name; for `CLASS.dead_band_packets` beta, which it changes.
-
-    Raises:
-        InvalidInput: for an unknown name.
-    """
-    owner = dead_band_of(network, name)
-    return parameter_of(network, name if owner is None else f"{owner}.beta_packets")
-
-
 def is_whole(network: Network, name: str) -> bool:
     """Whether a parameter of a network, such as `vegas.alpha_packets`, accepts whole numbers only.
 
     Raises:
         InvalidInput: for an unknown name; the message suggests the closest known one.
     """
-    parameter = _named(network, name)
+    owner = dead_band_of(network, name)
+    parameter = parameter_of(network, name if owner is None else f"{owner}.beta_packets")
     if parameter.part != "law" or parameter.field not in THRESHOLDS:
         return parameter.whole
     return network.flows[parameter.owner].law.whole_thresholds
 
 
-def require_one_upper_threshold(network: Network, names: Iterable[str]) -> None:
+def require_one_upper_threshold(network: Network, names: Collection[str]) -> None:
     """Check that parameters set beta of a class directly or by its dead band, and not by both.
 
     Raises:
         InvalidInput: for a class with both.
     """
-    owners = {name: dead_band_of(network, name) for name in names}
-    if not any(owners.values()):
-        return
-    parameters = [_named(network, name) for name, owner in owners.items() if owner is None]
-    direct = {item.owner for item in parameters if (item.part, item.field) == ("law", "beta")}
-    for name, owner in owners.items():
+    known = parameters(network)
+    bands = {name: owner for name in names if (owner := dead_band_of(network, name))}
+    _refuse_both(bands, [named(known, name) for name in names if name not in bands])
+
+
+def _refuse_both(bands: Mapping[str, str], others: Iterable[Parameter]) -> None:
+    """Refuse dead bands of classes (by name of the parameter) whose beta is among the others."""
+    direct = {item.owner for item in others if (item.part, item.field) == ("law", "beta")}
+    for name, owner in bands.items():
         if owner in direct:
             raise InvalidInput("sweep", name, "left out where beta is swept", Words("given"))
 
@@ -201,16 +201,18 @@ def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     >>> with_numbers(network, both).flows["vegas"].law.beta
     35.0
     """
-    widths = {owner: x for name, x in values.items() if (owner := dead_band_of(network, name))}
-    plain = {name: x for name, x in values.items() if dead_band_of(network, name) is None}
-    parameters = {name: parameter_of(network, name) for name in plain}
-    new = {(item.owner, item.field): plain[name] for name, item in parameters.items()}
-    require_one_upper_threshold(network, values)
-    for owner in {**widths, **dict.fromkeys(item.owner for item in parameters.values())}:
+    known = parameters(network)
+    bands = {name: owner for name in values if (owner := dead_band_of(network, name))}
+    widths = {owner: values[name] for name, owner in bands.items()}
+    plain = {name: x for name, x in values.items() if name not in bands}
+    items = {name: named(known, name) for name in plain}
+    new = {(item.owner, item.field): plain[name] for name, item in items.items()}
+    _refuse_both(bands, items.values())
+    for owner in {**widths, **dict.fromkeys(item.owner for item in items.values())}:
         moves = (owner, "alpha") in new and (owner, "beta") not in new
         if owner in widths or (moves and has_dead_band(network, owner)):
             law: Any = network.flows[owner].law
             width = widths[owner] if owner in widths else law.beta - law.alpha
             alpha: Any = new.get((owner, "alpha"), law.alpha)
             plain[f"{owner}.beta_packets"] = alpha + width
-    return with_values(network, plain)
+    return with_parameters(network, {named(known, name): x for name, x in plain.items()})

@@ -226,14 +226,15 @@ outputs_alone = jax.jit(outputs, static_argnames="spec")
 """`outputs` compiled by JAX: means after the warm-up and the solution, without derivatives."""
 
 
-def with_worthwhile_steps(grid: TimeGrid, network: Network) -> TimeGrid:
-    """The time grid with longer steps after the start-up, if these are at least 4 times as long.
+def search_grid(grid: TimeGrid, network: Network) -> TimeGrid:
+    """The grid of `simulate_fluid` with steps half as long, and longer ones after the start-up.
 
-    Otherwise the grid unchanged, as longer steps need another compiled program.
+    Oscillating queues need the shorter ones. Longer ones, which need another compiled program, are
+    taken if they are at least 4 times as long.
     """
     longer = with_longer_steps(grid, network)
-    steps = longer.longer_steps
-    return longer if steps and steps[1] >= LONGER_STEPS_WORTH else grid
+    factor = (longer.longer_steps or (0, 1))[1]
+    return (longer if factor >= LONGER_STEPS_WORTH else grid).halved()
 
 
 def are_meaningful(values: Outputs, slopes: Outputs) -> bool:
@@ -249,9 +250,6 @@ def are_meaningful(values: Outputs, slopes: Outputs) -> bool:
 
 class DifferentiableFluid:
     """The fluid's outputs as a function of the tuned parameters' logarithms, cached by point.
-
-    Steps are half as long as in the first run of `simulate_fluid`, as in its second one: where a
-    queue oscillates, errors of a longer step change the derivatives by more than the outputs.
 
     Args:
         network: of one link or several.
@@ -275,7 +273,7 @@ class DifferentiableFluid:
         tuned: str | None = None,
     ) -> None:
         self._model, spec = make_spec(network, parameters, until, warmup, tuned)
-        self._spec = spec._replace(grid=with_worthwhile_steps(spec.grid, network).halved())
+        self._spec = spec._replace(grid=search_grid(spec.grid, network))
         self._report = report
         self.seconds = 0.0
         self._known: dict[bytes, tuple[Outputs, Outputs]] = {}
@@ -391,10 +389,7 @@ class DifferentiableFluid:
         return broyden(slopes, Outputs(*changes), step)
 
     def _finite_differences(self, x: Any, values: Outputs) -> Outputs:
-        """Derivatives of the outputs (`values` at x) by the parameters' logarithms (last axis).
-
-        By forward differences, one fluid run for each parameter.
-        """
+        """The derivatives at x by forward differences, with one fluid run for each parameter."""
         columns = []
         for index in range(len(self._spec.parameters)):
             step = DIFFERENCE * (np.arange(len(x)) == index)
