@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Sequence
 from datetime import date
 from enum import Enum
+from fnmatch import fnmatch
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Literal
@@ -306,6 +307,14 @@ class Assumption(Reading):
     """Name, unique in the paper: lower-case words with hyphens."""
     changed: list[FormerReading] = Field(default_factory=list)
     """Readings that were taken before, the oldest first."""
+    unaffected: dict[Text, Text] = Field(default_factory=dict)
+    """Why another reading cannot change what is measured: reasons by experiment, or by claim (with
+    `*` for several)."""
+
+    def leaves(self, claim: Claim) -> bool:
+        """Whether another reading cannot change what is measured for a claim."""
+        names = claim.id, claim.experiment
+        return any(fnmatch(name, pattern) for name in names for pattern in self.unaffected)
 
 
 class Withdrawn(Strict):
@@ -350,6 +359,10 @@ class Paper(Strict):
                 raise ValueError(f"{key} names no claim: {', '.join(sorted(unknown))}")
         if idle := [item.id for item in self.assumptions if item.implies and not item.chosen_by]:
             raise ValueError(f"no claim's value chose what implies others: {', '.join(idle)}")
+        known = {*names, *(claim.experiment for claim in self.claims)}
+        for pattern in {pattern for item in self.assumptions for pattern in item.unaffected}:
+            if not any(fnmatch(name, pattern) for name in known):
+                raise ValueError(f"unaffected names no claim: {pattern}")
         return self
 
 

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from paper_repro.claims import FormerRule, Measured, Paper, Verdict, number_text
 from paper_repro.earlier import ChangedVerdict, earlier
-from paper_repro.experiment import Experiment
+from paper_repro.experiment import ARITHMETIC, Experiment
 from paper_repro.verdicts import Dependence, Judged
 from vegasfluid.version import package_version
 
@@ -145,6 +145,19 @@ class Chapter:
         return sum(bool(judged.depends) for judged in self.statements)
 
     @property
+    def untested(self) -> int:
+        """Number of statements that hold, but not run under another reading than a chosen one."""
+        return sum(bool(judged.untested) for judged in self.statements)
+
+    @property
+    def sums(self) -> int:
+        """Number of reproduced statements that arithmetic decides, without any run."""
+        return sum(
+            judged.verdict is Verdict.REPRODUCED and judged.source == ARITHMETIC
+            for judged in self.statements
+        )
+
+    @property
     def wrong_sums(self) -> list[Judged]:
         """Claims that the paper's own numbers contradict."""
         return [judged for judged in self.judged if judged.verdict is Verdict.CONTRADICTED]
@@ -231,6 +244,9 @@ def doubts_of(judged: Judged) -> str:
         others = " or ".join(verdict.value for verdict in judged.undecided)
         text += f" (undecided: in the 95 % interval also {others})"
     text += dependences_of(judged.depends)
+    if judged.untested:
+        names = " and ".join(f"`{item.id}`" for item in judged.untested)
+        text += f" (not run under another reading of {names})"
     if judged.claim.known is not None:
         text += f" (value known before the rule: {judged.claim.known.rstrip('.')})"
     return text
@@ -323,6 +339,8 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
         "reproduced_but_doubted": chapter.doubted,
         "undecided": chapter.undecided,
         "dependent": chapter.dependent,
+        "reproduced_by_arithmetic": chapter.sums,
+        "not_run_under_another_reading": chapter.untested,
         "rule_faults": chapter.rule_faults,
         "not_run": chapter.not_run,
         "changed_verdicts": {
@@ -350,6 +368,7 @@ def claim_document(judged: Judged) -> dict[str, Any]:
         "standard_error": judged.error,
         "undecided": [verdict.value for verdict in judged.undecided],
         "depends": {item.name: item.verdict.value for item in judged.depends},
+        "not_run_under_another_reading_of": [item.id for item in judged.untested],
         "second_engines_disagree": list(judged.disagreeing),
         "reason": judged.claim.reason,
         "known": judged.claim.known,

@@ -18,6 +18,9 @@ __all__ = ["Dependence", "Judged", "judge"]
 OURS = (ARITHMETIC, PACKETS, FLUID)
 """Our engines; the first one that has the measure of a claim decides on it."""
 
+HOLDS = (Verdict.REPRODUCED, Verdict.IN_SHAPE)
+"""Verdicts of claims that hold and are tests."""
+
 CONFIDENCE = 0.95
 """Probability with which the mean of all seeds lies in the interval around ours; chosen."""
 
@@ -64,6 +67,9 @@ class Judged:
     """Assumptions that the claim's value chose."""
     follows: tuple[Assumption, ...] = ()
     """Assumptions from which the claim follows, and which values of others chose."""
+    untested: tuple[Assumption, ...] = ()
+    """Assumptions that values chose, under another reading of which the measure of a claim that
+    holds was not run, although it might change it."""
 
     @property
     def undecided(self) -> tuple[Verdict, ...]:
@@ -139,6 +145,7 @@ def judge(
     verdict = rule_verdict(claim, found[source], source)
     if (chose or follows) and verdict in (Verdict.REPRODUCED, Verdict.IN_SHAPE):
         verdict = Verdict.CALIBRATED
+    tests = verdict in HOLDS and claim.role == "statement"
     return Judged(
         claim,
         verdict,
@@ -153,6 +160,25 @@ def judge(
         tuple(depends),
         chose,
         follows,
+        untested_readings(claim, found, source, assumptions) if tests else (),
+    )
+
+
+def untested_readings(
+    claim: Claim, found: Mapping[str, Measured], source: str, assumptions: Sequence[Assumption]
+) -> tuple[Assumption, ...]:
+    """Assumptions that values chose, and under another reading of which a claim was not run.
+
+    Sums of printed numbers do not depend on readings, but for those that were computed so.
+    """
+    tails = [name.partition(", ")[2] for name in found]
+    return tuple(
+        item
+        for item in assumptions
+        if item.chosen_by
+        and source != ARITHMETIC
+        and not item.leaves(claim)
+        and not any(other in tail for tail in tails for other in item.sources)
     )
 
 

@@ -17,9 +17,11 @@ from paper_repro.la_walrand_anantharam_1998.networks import (
     gateway,
     persistent,
 )
+from paper_repro.la_walrand_anantharam_1998.other_readings import SECTIONS_1_AND_2
 from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, records
 from paper_repro.la_walrand_anantharam_1998.tables import CAPACITY
+from paper_repro.other_readings import Change, unchanged, with_readings
 
 __all__ = ["EXPERIMENT", "single"]
 
@@ -108,28 +110,31 @@ def backlogs(record: RecordedRun, network: vf.Network) -> np.ndarray:
     return record.backlogs(trips, SETTLED, UNTIL)
 
 
-def note_steps(evidence: Evidence, results: Results) -> None:
+def note_steps(evidence: Evidence, results: Results, change: Change) -> None:
     """Record the steps of the window per round trip, and a single connection's equilibrium."""
     grow, shrink = records(results, "grow")[0], records(results, "shrink")[0]
     settled = {trip: records(results, f"steady/{trip}")[0] for trip in (88, 134, 484)}
+    network = change(single("vegas", USUAL))
+    base_rtt = network.flows["connection1"].base_rtt
+    trip = base_rtt if isinstance(base_rtt, float) else USUAL
     windows = settled[134].cwnd[settled[134].within(SETTLED, UNTIL), 0]
     measures = {
         "steps": [
-            windows_a_round(grow, 0.5, 3.0, USUAL),
+            windows_a_round(grow, 0.5, 3.0, trip),
             float(windows[-1] - windows[0]),
-            windows_a_round(shrink, 0.5, 4.0, USUAL),
+            windows_a_round(shrink, 0.5, 4.0, trip),
         ],
-        "backlog": float(backlogs(settled[134], single("vegas", USUAL))[0]),
+        "backlog": float(backlogs(settled[134], network)[0]),
         "windows_by_trip": [record.mean_windows(SETTLED, UNTIL)[0] for record in settled.values()],
     }
     for name, value in measures.items():
         evidence.note(PACKETS, f"alone.{name}", value)
 
 
-def note_ten(evidence: Evidence, results: Results) -> None:
+def note_ten(evidence: Evidence, results: Results, change: Change) -> None:
     """Record measures of ten connections that start together and so know their base RTTs."""
     vegas, reno = records(results, "ten/vegas"), records(results, "ten/reno")
-    network = persistent(LAWS["vegas"], gateway(None), starts=TOGETHER)
+    network = change(persistent(LAWS["vegas"], gateway(None), starts=TOGETHER))
     queues = [record.mean_queue(SETTLED, UNTIL) for record in vegas]
     sums = [float(backlogs(record, network).sum()) for record in vegas]
     pairs = list(zip(vegas, reno, strict=True))
@@ -162,11 +167,11 @@ def deviation(values: np.ndarray, record: RecordedRun) -> float:
     return float(values[record.within(SETTLED, UNTIL)].std())
 
 
-def measure(results: Results) -> Evidence:
+def measure(results: Results, change: Change = unchanged) -> Evidence:
     """Record steps and equilibria of Vegas, and Vegas compared with Reno."""
     evidence = Evidence()
-    note_steps(evidence, results)
-    note_ten(evidence, results)
+    note_steps(evidence, results, change)
+    note_ten(evidence, results, change)
     vegas, reno = records(results, "one/vegas")[0], records(results, "one/reno")[0]
     evidence.note(
         PACKETS,
@@ -180,4 +185,8 @@ def measure(results: Results) -> Evidence:
     return evidence
 
 
-EXPERIMENT = Experiment("alone", "Vegas by itself, and Reno in its place", measure, jobs)
+EXPERIMENT = with_readings(
+    Experiment("alone", "Vegas by itself, and Reno in its place", measure, jobs),
+    SECTIONS_1_AND_2,
+    measure,
+)

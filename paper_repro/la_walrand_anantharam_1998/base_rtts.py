@@ -17,6 +17,7 @@ from paper_repro.la_walrand_anantharam_1998.base_rtts_of_routes import (
     rerouting_jobs,
 )
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, gateway, persistent
+from paper_repro.la_walrand_anantharam_1998.other_readings import SECTIONS_3_TO_5
 from paper_repro.la_walrand_anantharam_1998.persistent import MAX_DROP
 from paper_repro.la_walrand_anantharam_1998.recorded_run import (
     RecordedRun,
@@ -30,6 +31,7 @@ from paper_repro.la_walrand_anantharam_1998.reported_base import (
 )
 from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, note_series
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
+from paper_repro.other_readings import Change, unchanged, with_readings
 from paper_repro.reference import ns2_flows_at
 
 __all__ = [
@@ -137,9 +139,9 @@ def runs_of(results: Results, name: str) -> list[WithBase]:
     return [kept for job, runs in results.items() if job.startswith(f"{name}/") for kept in runs]
 
 
-def true_base() -> np.ndarray:
+def true_base(change: Change) -> np.ndarray:
     """Return the round-trip times of the connections with an empty queue, s; (connection,)."""
-    network = persistent(LAWS["vegas"], gateway(None))
+    network = change(persistent(LAWS["vegas"], gateway(None)))
     return np.array([network.base_rtts(name)[0] for name in network.flows])
 
 
@@ -160,9 +162,8 @@ def windows_of_existing(record: RecordedRun) -> list[float]:
     return ratios
 
 
-def note_droptail(evidence: Evidence, runs: Sequence[WithBase]) -> None:
-    """Record the base RTTs of Vegas over drop-tail."""
-    base = true_base()
+def note_droptail(evidence: Evidence, runs: Sequence[WithBase], base: np.ndarray) -> None:
+    """Record the base RTTs of Vegas over drop-tail; `base` has the true ones, s."""
     errors = [float(run.at(ALL_ON)[-1] / base[-1]) for run in runs]
     note_means(evidence, "base_rtts.error_of_last", errors)
     series = {
@@ -233,9 +234,9 @@ def drops_after_starts(times: np.ndarray, drops: np.ndarray, skipped: int = 0) -
     return float(rates[0] / rates[1]) if rates[1] else float("inf")
 
 
-def correct(run: WithBase) -> float:
+def correct(run: WithBase, base: np.ndarray) -> float:
     """Return the fraction of the connections whose base RTT is accurate at the end."""
-    errors = abs(run.at(DURATION) / true_base() - 1)
+    errors = abs(run.at(DURATION) / base - 1)
     return float((errors < ACCURATE).mean())
 
 
@@ -245,10 +246,15 @@ def early_drops(run: WithBase) -> float:
 
 
 def note_modified(
-    evidence: Evidence, runs: Sequence[WithBase], source: str, *, all_measures: bool
+    evidence: Evidence,
+    runs: Sequence[WithBase],
+    base: np.ndarray,
+    source: str,
+    *,
+    all_measures: bool,
 ) -> None:
-    """Record what base RTTs and windows do under RED."""
-    measures = {"correct_modified": [correct(run) for run in runs]}
+    """Record what base RTTs and windows do under RED; `base` has the true ones, s."""
+    measures = {"correct_modified": [correct(run, base) for run in runs]}
     if all_measures:
         measures |= {
             "updated_modified": [updated(run, EARLIER) for run in runs],
@@ -271,14 +277,14 @@ def note_ns2(evidence: Evidence) -> None:
     evidence.note(f"{NS2}, Vegas only", "base_rtts.early_drops", [float(np.mean(drops))])
 
 
-def measure(results: Results) -> Evidence:
+def measure(results: Results, change: Change = unchanged) -> Evidence:
     """Record the base RTTs of both networks, and what follows from them."""
-    evidence = Evidence()
-    note_rerouting(evidence, results)
+    evidence, base = Evidence(), true_base(change)
+    note_rerouting(evidence, results, change)
     droptail, red, modified = (runs_of(results, name) for name in networks())
-    note_droptail(evidence, droptail)
-    note_modified(evidence, modified, PACKETS, all_measures=True)
-    note_modified(evidence, red, "packets, Vegas with RED", all_measures=False)
+    note_droptail(evidence, droptail, base)
+    note_modified(evidence, modified, base, PACKETS, all_measures=True)
+    note_modified(evidence, red, base, "packets, Vegas with RED", all_measures=False)
     for scheme, name in DROP_TAIL.items():
         cuts = [shared_cuts(run) for run in records_of(results, f"drop-tail {scheme}")]
         note_means(evidence, "base_rtts.shared_cuts", cuts, f"packets, {name} over drop-tail")
@@ -305,4 +311,8 @@ def records_of(results: Results, name: str) -> list[RecordedRun]:
     return [kept for job, runs in results.items() if job.startswith(f"{name}/") for kept in runs]
 
 
-EXPERIMENT = Experiment("base_rtts", "The measured base RTTs, and what follows", measure, jobs)
+EXPERIMENT = with_readings(
+    Experiment("base_rtts", "The measured base RTTs, and what follows", measure, jobs),
+    SECTIONS_3_TO_5,
+    measure,
+)

@@ -20,6 +20,7 @@ from paper_repro.la_walrand_anantharam_1998.reported_base import (
 )
 from paper_repro.la_walrand_anantharam_1998.rerouting import LONGER, SHORT_AGAIN, gains
 from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, note_series
+from paper_repro.other_readings import Change
 
 __all__ = ["Routed", "note_rerouting", "rerouting_jobs"]
 
@@ -31,8 +32,8 @@ SHIFTS = 12
 """Number of runs of each network."""
 OVERTAKEN = 63.0
 """End of the time in which the overtaking at 60 s can make a timer go off, s: six round trips."""
-SHORT_MS, LONG_MS = 88.0, 484.0
-"""Round-trip propagation delays of connection 1 from 15 s and from 36 s on, ms."""
+USUAL_MS, SHORT_MS, LONG_MS = 134.0, 88.0, 484.0
+"""Round-trip propagation delays of connection 1, ms: at first, from 15 s and from 36 s on."""
 
 
 class Routed(NamedTuple):
@@ -72,10 +73,16 @@ def rerouting_jobs() -> Mapping[str, Job]:
     return runs
 
 
-def base_of(trip_ms: float) -> float:
-    """Return the round-trip time of connection 1 with an empty queue on a route, s."""
+def base_of(trip_ms: float, change: Change) -> float:
+    """Return the round-trip time of connection 1 with an empty queue on a route, s.
+
+    Args:
+        trip_ms: the route's delay by the paper, ms.
+        change: function that returns the network under the reading of the paper.
+    """
     network = rerouted(LAWS["vegas"])
-    return network.base_rtts("connection1")[0] + (trip_ms - 134.0) / 1e3
+    base, other = (item.base_rtts("connection1")[0] for item in (network, change(network)))
+    return other + (trip_ms - USUAL_MS) / 1e3 * round(other / base)
 
 
 def first_change(run: Routed) -> float:
@@ -93,7 +100,7 @@ def late_timeouts(runs: list[Routed], until: float = UNTIL) -> float:
     return float(np.mean([late - early for early, late in counts]))
 
 
-def note_rerouting(evidence: Evidence, results: Results) -> None:
+def note_rerouting(evidence: Evidence, results: Results, change: Change) -> None:
     """Record the base RTTs of connection 1 over the true ones."""
     by_law = {
         law: [kept for job, runs in results.items() if job.startswith(f"route_{law}/")
@@ -101,14 +108,15 @@ def note_rerouting(evidence: Evidence, results: Results) -> None:
         for law in ("vegas", "modified", "averaging")
     }  # fmt: skip
     vegas, modified = by_law["vegas"], by_law["modified"]
+    short, long = (base_of(trip_ms, change) for trip_ms in (SHORT_MS, LONG_MS))
     changes = [value for run in modified if not np.isnan(value := first_change(run))]
     means = {
-        "on_shorter_route": [run.base_at(16.0) / base_of(SHORT_MS) for run in vegas],
+        "on_shorter_route": [run.base_at(16.0) / short for run in vegas],
         "on_shorter_route_over_before": [run.base_at(16.0) / run.base_at(14.9) for run in vegas],
-        "vegas_on_longer_route": [run.base_at(59.0) / base_of(SHORT_MS) for run in vegas],
+        "vegas_on_longer_route": [run.base_at(59.0) / short for run in vegas],
         "kept_on_longer_route": [run.base_at(59.0) / run.base_at(35.0) for run in vegas],
-        "on_longer_route": [value / base_of(LONG_MS) for value in changes],
-        "modified_after_60": [run.base_at(62.0) / base_of(SHORT_MS) for run in modified],
+        "on_longer_route": [value / long for value in changes],
+        "modified_after_60": [run.base_at(62.0) / short for run in modified],
         "averaged_gain": [
             average / one
             for average, one in zip(

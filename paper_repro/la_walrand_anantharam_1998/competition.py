@@ -10,7 +10,9 @@ import numpy as np
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.la_walrand_anantharam_1998.networks import BUFFER, LAWS, PACKET_BYTES
+from paper_repro.la_walrand_anantharam_1998.other_readings import SECTIONS_1_AND_2
 from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for
+from paper_repro.other_readings import with_readings
 from vegasfluid import metrics
 
 __all__ = ["EXPERIMENT", "mixed"]
@@ -128,4 +130,7 @@ def measure(results: Results) -> Evidence:
     return evidence
 
 
-EXPERIMENT = Experiment("competition", "Vegas in place of Reno, and beside Reno", measure, jobs)
+EXPERIMENT = with_readings(
+    Experiment("competition", "Vegas in place of Reno, and beside Reno", measure, jobs),
+    SECTIONS_1_AND_2,
+)

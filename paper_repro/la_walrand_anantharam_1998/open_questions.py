@@ -10,11 +10,13 @@ import numpy as np
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, gateway, persistent, rerouted
+from paper_repro.la_walrand_anantharam_1998.other_readings import SECTIONS_3_TO_5
 from paper_repro.la_walrand_anantharam_1998.persistent import MAX_DROP
 from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.la_walrand_anantharam_1998.rerouting import LONGER, SHORT_AGAIN, detected
 from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, note_series, records
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION
+from paper_repro.other_readings import with_readings
 
 __all__ = ["EXPERIMENT"]
 
@@ -142,4 +144,6 @@ def measure(results: Results) -> Evidence:
     return evidence
 
 
-EXPERIMENT = Experiment("open_questions", "Other thresholds and parameters", measure, jobs)
+EXPERIMENT = with_readings(
+    Experiment("open_questions", "Other thresholds and parameters", measure, jobs), SECTIONS_3_TO_5
+)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.net100_2004.coarse_clock import CoarseVegas
+from paper_repro.net100_2004.other_readings import OF_HOSTS_AND_PATH
 from paper_repro.net100_2004.path import (
     GAMMA,
     LINE,
@@ -22,6 +23,7 @@ from paper_repro.net100_2004.path import (
     unlimited,
     vegas,
 )
+from paper_repro.other_readings import with_readings
 from paper_repro.style import COLOURS, PAPER_MARK, label, panels
 
 __all__ = ["FIRST_GRAPH"]
@@ -154,12 +156,15 @@ def draw(results: Results) -> Figure:
 
 
 FIRST_GRAPH = [
-    Experiment(
-        "alone",
-        "First graph: standard TCP and Vegas from Oak Ridge to Berkeley",
-        measure,
-        jobs,
-        draw,
-        quick=True,
+    with_readings(
+        Experiment(
+            "alone",
+            "First graph: standard TCP and Vegas from Oak Ridge to Berkeley",
+            measure,
+            jobs,
+            draw,
+            quick=True,
+        ),
+        OF_HOSTS_AND_PATH,
     )
 ]

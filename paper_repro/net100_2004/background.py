@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.net100_2004.other_readings import OF_HOSTS_AND_PATH
 from paper_repro.net100_2004.path import (
     BACKGROUND_MBPS,
     LINE_MBPS,
@@ -18,6 +19,7 @@ from paper_repro.net100_2004.path import (
     vegas,
     with_background,
 )
+from paper_repro.other_readings import with_readings
 from paper_repro.style import COLOURS, PAPER_MARK, label, panels
 
 __all__ = ["SECOND_GRAPH"]
@@ -77,12 +79,15 @@ def draw(results: Results) -> Figure:
 
 
 SECOND_GRAPH = [
-    Experiment(
-        "background",
-        "Second graph: beside 120 Mbit/s of UDP",
-        measure,
-        jobs,
-        draw,
-        quick=True,
+    with_readings(
+        Experiment(
+            "background",
+            "Second graph: beside 120 Mbit/s of UDP",
+            measure,
+            jobs,
+            draw,
+            quick=True,
+        ),
+        OF_HOSTS_AND_PATH,
     )
 ]

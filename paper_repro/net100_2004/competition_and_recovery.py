@@ -15,6 +15,7 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.net100_2004.other_readings import OF_HOSTS, OF_HOSTS_AND_PATH
 from paper_repro.net100_2004.path import (
     BUFFER,
     LINE,
@@ -26,6 +27,7 @@ from paper_repro.net100_2004.path import (
     product,
     vegas,
 )
+from paper_repro.other_readings import with_readings
 from vegasfluid import metrics
 
 __all__ = ["COMPETITION"]
@@ -108,7 +110,12 @@ def recovering_jobs() -> Mapping[str, Job]:
 
 
 def regained(flow: Flow) -> float:
-    """Return the time from the first loss until the window fills the path, s; else to the end."""
+    """Return the time from the first loss until the window fills the path, s; else to the end.
+
+    NaN without a loss.
+    """
+    if not flow.dropped.any():
+        return float("nan")
     loss = flow.first_loss()
     low = loss + int(np.argmin(flow.cwnd[loss : loss + 20]))
     full = flow.cwnd[low:] >= REGAINED * product()
@@ -119,10 +126,13 @@ def regained(flow: Flow) -> float:
 def cycle(flow: Flow) -> float:
     """Return the mean time from a loss until path and buffer are full again: to the next loss, s.
 
-    Losses within a second count once; where there is only one, the time is that to the end.
+    Losses within a second count once; where there is only one, the time is that to the end, and
+    without any it is NaN.
     """
     lost = flow.times[1:][np.diff(flow.dropped) > 0]
     events = lost[np.diff(lost, prepend=-np.inf) > 1.0]
+    if events.size == 0:
+        return float("nan")
     return float(np.diff(np.append(events, flow.times[-1]) if events.size < 2 else events).mean())
 
 
@@ -154,7 +164,16 @@ def measure_stalling(results: Results) -> Evidence:
 
 
 COMPETITION = [
-    Experiment("competing", "Vegas against standard TCP", measure_competing, competing_jobs),
-    Experiment("recovering", "Accelerated recovery", measure_recovering, recovering_jobs),
-    Experiment("stalling", "Send stalls", measure_stalling, stalling_jobs, quick=True),
+    with_readings(
+        Experiment("competing", "Vegas against standard TCP", measure_competing, competing_jobs),
+        OF_HOSTS_AND_PATH,
+    ),
+    with_readings(
+        Experiment("recovering", "Accelerated recovery", measure_recovering, recovering_jobs),
+        OF_HOSTS_AND_PATH,
+    ),
+    with_readings(
+        Experiment("stalling", "Send stalls", measure_stalling, stalling_jobs, quick=True),
+        OF_HOSTS,
+    ),
 ]

@@ -10,9 +10,11 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.other_readings import with_readings
 from paper_repro.weigle_feng_2001.counts import Totals
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import both_ways, table_1, with_laws, with_pair
+from paper_repro.weigle_feng_2001.other_readings import THERE_AND_BACK_ONCE
 from paper_repro.weigle_feng_2001.pairs import run_of
 
 __all__ = ["ADOPTION", "fair_part", "flow_ratio", "longest_pause"]
@@ -133,6 +135,7 @@ def measure(results: Results) -> Evidence:
     return evidence
 
 
-ADOPTION = Experiment(
-    "adoption", "Few and many Vegas flows, pauses, and growing windows", measure, jobs
-)  # fmt: skip
+ADOPTION = with_readings(
+    Experiment("adoption", "Few and many Vegas flows, pauses, and growing windows", measure, jobs),
+    [THERE_AND_BACK_ONCE],
+)

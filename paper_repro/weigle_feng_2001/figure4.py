@@ -10,12 +10,14 @@ from matplotlib.figure import Figure
 
 import vegasfluid as vf
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.other_readings import Change, unchanged, with_readings
 from paper_repro.reference import ns2_names
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of
 from paper_repro.weigle_feng_2001.drawing import Panel, draw_columns
 from paper_repro.weigle_feng_2001.figure3 import backlog
 from paper_repro.weigle_feng_2001.heuristics import LOWS, QUEUES, less_two, third_of
 from paper_repro.weigle_feng_2001.networks import Pair, table_1, with_drop_tail, with_red
+from paper_repro.weigle_feng_2001.other_readings import THERE_AND_BACK
 from paper_repro.weigle_feng_2001.pairs import (
     SEEDS,
     WAYS,
@@ -106,14 +108,14 @@ def note_heuristic(evidence: Evidence, results: Results, source: str, prefix: st
         evidence.note(source, f"figure4.{name}", value)
 
 
-def note_others(evidence: Evidence, results: Results) -> None:
+def note_others(evidence: Evidence, results: Results, change: Change) -> None:
     """Record the obvious heuristic, the proportional one, and the default thresholds."""
     figure_3 = [ratio_of(results[f"figure3_{queue}"]) for queue in QUEUES]
     obvious = [each(results, f"obvious_{way}_") for way in WAYS]
     best = min(farthest(each(results, f"proportion_{factor:g}_")) for factor in SHARES)
     default, tail = results["default_5"], results["drop_tail_default"]
     runs = [results[f"default_{low}"] for low in LOWS]
-    base_rtt = propagation_ms(table_1(1)) / 1e3
+    base_rtt = propagation_ms(change(table_1(1))) / 1e3
     measures = {
         "apparent_queue": [mean_of(seeds, "queue") for seeds in runs],
         "reno_backlog": [backlog(seeds, "reno", base_rtt) for seeds in runs],
@@ -122,8 +124,8 @@ def note_others(evidence: Evidence, results: Results) -> None:
         "figure_3_second": figure_3[1],
         "default": each(results, "default_"),
         "obvious": obvious[0] + obvious[1],
-        "obvious_losses": change(results, lost),
-        "obvious_utilisation": change(results, used),
+        "obvious_losses": changed_by(results, lost),
+        "obvious_utilisation": changed_by(results, used),
         "proportion": best - farthest(each(results, "one_way_")),
         "fairer_by_red": mean_of(default, "jain") - mean_of(tail, "jain"),
     }
@@ -136,7 +138,7 @@ def used(run: Totals) -> float:
     return run.utilisation
 
 
-def change(results: Results, read: Callable[[Totals], float]) -> float:
+def changed_by(results: Results, read: Callable[[Totals], float]) -> float:
     """Return the mean change of a number by the obvious heuristic, over RED_min and directions."""
 
     def mean(prefix: str) -> float:
@@ -172,12 +174,12 @@ def note_ns2(evidence: Evidence) -> None:
         evidence.note(NS2, f"figure4.{name}", value)
 
 
-def measure(results: Results) -> Evidence:
+def measure(results: Results, change: Change = unchanged) -> Evidence:
     """Record the measures of section 4.2."""
     evidence = Evidence()
     note_heuristic(evidence, results, PACKETS, "")
     note_heuristic(evidence, results, SPACED, "spaced_")
-    note_others(evidence, results)
+    note_others(evidence, results, change)
     note_ns2(evidence)
     return evidence
 
@@ -197,6 +199,10 @@ def draw(results: Results) -> Figure:
     return draw_columns(columns)
 
 
-FIGURE_4 = Experiment(
-    "figure4", "Figure 4: network 1, RED thresholds of different sizes", measure, jobs, draw
-)  # fmt: skip
+FIGURE_4 = with_readings(
+    Experiment(
+        "figure4", "Figure 4: network 1, RED thresholds of different sizes", measure, jobs, draw
+    ),
+    [THERE_AND_BACK],
+    measure,
+)

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.other_readings import with_readings
 from paper_repro.reference import ns2_group
 from paper_repro.weigle_feng_2001.bars import (
     RANDOM,
@@ -21,6 +22,7 @@ from paper_repro.weigle_feng_2001.bars import (
 )
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of
 from paper_repro.weigle_feng_2001.networks import table_1, with_pair
+from paper_repro.weigle_feng_2001.other_readings import THERE_AND_BACK_ONCE
 from paper_repro.weigle_feng_2001.pairs import ns2_counts, ns2_ratio, run_of
 from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
 from vegasfluid.analysis import certify_alpha
@@ -295,14 +297,27 @@ def note_losses_over_network_3(evidence: Evidence, results: Results) -> None:
     evidence.note(PACKETS, "figure7.losses_over_network_3", [reno[kind] for kind in RANDOM])
 
 
-FIGURE_5 = Experiment(
-    "figure5", "Figure 5: network 2", measure_figure_5, NETWORK_2.jobs, draw_figure_5
-)  # fmt: skip
-FIGURE_6 = Experiment(
-    "figure6", "Figure 6: network 3", measure_figure_6, NETWORK_3.jobs,
-    lambda results: NETWORK_3.draw(results, {}),
-)  # fmt: skip
-FIGURE_7 = Experiment(
-    "figure7", "Figure 7: network 4, high delay", measure_figure_7, jobs_of_figure_7,
-    lambda results: NETWORK_4.draw(results, {}),
-)  # fmt: skip
+FIGURE_5 = with_readings(
+    Experiment("figure5", "Figure 5: network 2", measure_figure_5, NETWORK_2.jobs, draw_figure_5),
+    [THERE_AND_BACK_ONCE],
+)
+FIGURE_6 = with_readings(
+    Experiment(
+        "figure6",
+        "Figure 6: network 3",
+        measure_figure_6,
+        NETWORK_3.jobs,
+        lambda results: NETWORK_3.draw(results, {}),
+    ),
+    [THERE_AND_BACK_ONCE],
+)
+FIGURE_7 = with_readings(
+    Experiment(
+        "figure7",
+        "Figure 7: network 4, high delay",
+        measure_figure_7,
+        jobs_of_figure_7,
+        lambda results: NETWORK_4.draw(results, {}),
+    ),
+    [THERE_AND_BACK_ONCE],
+)

@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.other_readings import with_readings
 from paper_repro.weigle_feng_2001.bars import RANDOM, against
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of
 from paper_repro.weigle_feng_2001.heuristics import less_two
 from paper_repro.weigle_feng_2001.networks import Pair, both_ways, table_1, with_laws, with_pair
+from paper_repro.weigle_feng_2001.other_readings import THERE_AND_BACK_ONCE
 from paper_repro.weigle_feng_2001.pairs import run_of
 from paper_repro.weigle_feng_2001.traffic import KINDS, carrying
 
@@ -121,6 +123,7 @@ def measure_mixtures(results: Results) -> Evidence:
     return evidence
 
 
-MIXTURES = Experiment(
-    "mixtures", "Reno only, half and half, Vegas only", measure_mixtures, mixture_jobs
-)  # fmt: skip
+MIXTURES = with_readings(
+    Experiment("mixtures", "Reno only, half and half, Vegas only", measure_mixtures, mixture_jobs),
+    [THERE_AND_BACK_ONCE],
+)

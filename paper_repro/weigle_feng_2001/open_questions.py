@@ -11,10 +11,12 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import ARITHMETIC, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.other_readings import with_readings
 from paper_repro.reference import ns2_group
 from paper_repro.weigle_feng_2001.counts import Totals, ratio_of
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import Pair, both_ways, table_1, with_pair, with_queue
+from paper_repro.weigle_feng_2001.other_readings import THERE_AND_BACK_ONCE
 from paper_repro.weigle_feng_2001.pairs import run_of
 from paper_repro.weigle_feng_2001.tables import nodes
 from paper_repro.weigle_feng_2001.traffic import carrying
@@ -150,6 +152,7 @@ def acked(runs: Sequence[Totals]) -> float:
     return float(np.mean([run.acked["vegas"] for run in runs]))
 
 
-SECTION_5 = Experiment(
-    "section5", "Section 5: mixed traffic, ECN, a provably fair alpha", measure, jobs
-)  # fmt: skip
+SECTION_5 = with_readings(
+    Experiment("section5", "Section 5: mixed traffic, ECN, a provably fair alpha", measure, jobs),
+    [THERE_AND_BACK_ONCE],
+)

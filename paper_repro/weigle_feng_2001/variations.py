@@ -10,10 +10,12 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.other_readings import with_readings
 from paper_repro.weigle_feng_2001.bars import against
 from paper_repro.weigle_feng_2001.counts import Totals
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import table_1, with_drop_tail, with_laws
+from paper_repro.weigle_feng_2001.other_readings import THERE_AND_BACK_AT_FIRST, THERE_AND_BACK_ONCE
 from paper_repro.weigle_feng_2001.tables import in_flight, propagation_ms
 from paper_repro.weigle_feng_2001.traffic import CBR_MBPS, GAP_S, KINDS, LOWER, OFF_S, ON_S
 from vegasfluid.traffic import TrafficSource
@@ -69,9 +71,12 @@ def measure_variations(results: Results) -> Evidence:
     return evidence
 
 
-VARIATIONS = Experiment(
-    "variations", "Longer runs and other distributions", measure_variations, variation_jobs
-)  # fmt: skip
+VARIATIONS = with_readings(
+    Experiment(
+        "variations", "Longer runs and other distributions", measure_variations, variation_jobs
+    ),
+    [THERE_AND_BACK_ONCE],
+)
 
 FIRST_SECONDS = 2.0
 """Simulated time of slow start, s."""
@@ -111,6 +116,9 @@ def measure_slow_start(results: Results) -> Evidence:
     return evidence
 
 
-SLOW_START = Experiment(
-    "slow_start", "What slow start loses on network 3", measure_slow_start, slow_start_jobs
-)  # fmt: skip
+SLOW_START = with_readings(
+    Experiment(
+        "slow_start", "What slow start loses on network 3", measure_slow_start, slow_start_jobs
+    ),
+    [THERE_AND_BACK_AT_FIRST],
+)

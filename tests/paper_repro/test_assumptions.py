@@ -238,7 +238,7 @@ def test_what_is_no_statement_has_a_table_of_its_own(tmp_path):
     chapter.judged += [judge(claim, evidence_of(packets=10.0)) for claim in claims]
     assert chapter.counts["reproduced"] == len(chapter.statements) == 1
     text = write_report(tmp_path, [chapter], "x")[0].read_text()
-    assert "| [A](#a_paper) | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 |" in text
+    assert "| [A](#a_paper) | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 |" in text
     for title in "Questions that the paper leaves open", "Definitions", "Questions of ours":
         assert f"\n\n**{title}**\n\n| claim |" in text
 
@@ -259,3 +259,31 @@ def test_arithmetic_under_another_reading_counts():
     (item,) = judge(a_claim(), evidence, [an_assumption(sources=["z"])]).depends
     assert item.assumption is not None
     assert item.assumption.id == "x-is-y"
+
+
+@pytest.mark.parametrize(
+    ("claim", "assumed", "untested"),
+    [
+        ({}, {}, True),
+        ({"role": "definition"}, {}, False),
+        ({}, {"chosen_by": []}, False),
+        ({}, {"sources": ["w"]}, False),  # it was run
+        ({}, {"unaffected": {"figure1": "no X there"}}, False),
+        ({}, {"unaffected": {"?": "no X there"}}, False),
+    ],
+)
+def test_a_claim_that_was_not_run_under_another_reading_says_so(tmp_path, claim, assumed, untested):
+    claims = [a_claim(**claim), a_claim(id="b", measure="figure1.other")]
+    item = an_assumption(**{"chosen_by": ["b"], "sources": ["z"], **assumed})
+    judged = judge(claims[0], evidence_of(packets=10.0, w=10.1), [item])
+    assert (judged.untested == (item,)) is untested
+    chapter = Chapter("a_paper", a_paper(claims, item), [judged])
+    assert chapter.untested == untested
+    text = write_report(tmp_path, [chapter], "x")[0].read_text()
+    assert ("(not run under another reading of `x-is-y`) |" in text) is untested
+    assert ("*Another reading changes nothing of:*" in text) is bool(item.unaffected)
+
+
+def test_what_another_reading_leaves_is_a_claim_or_an_experiment():
+    with pytest.raises(ValueError, match="unaffected names no claim: figure2"):
+        a_paper([a_claim()], an_assumption(unaffected={"figure2": "none"}))

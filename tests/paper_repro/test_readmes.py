@@ -16,12 +16,16 @@ QUOTED = re.compile(r"(\d+) statements,?(?: of which)? (\d+) are reproduced, (\d
 """A sentence with counts: statements, reproduced, in shape, and the rest with the others."""
 
 
+def table_of(file: Path) -> dict[str, list[int]]:
+    """All counts in a file's first table by paper."""
+    pattern = r"^\| \[[^|]*\]\(#?(\w+)(?:/README\.md)?\) \| (.*) \|$"
+    found = re.findall(pattern, file.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: [int(cell) for cell in row.split(" | ")] for name, row in found}
+
+
 def rows() -> dict[str, list[int]]:
     """Counts in the report's first table by paper: statements, then verdicts in their order."""
-    found = re.findall(
-        r"^\| \[[^|]*\]\(#(\w+)\) \| (.*) \|$", (PAPERS / "report.md").read_text(), re.MULTILINE
-    )
-    return {name: [int(cell) for cell in row.split(" | ")][:6] for name, row in found}
+    return {name: row[:6] for name, row in table_of(PAPERS / "report.md").items()}
 
 
 def quoted(file: Path) -> tuple[list[int], str] | None:
@@ -52,3 +56,14 @@ def test_three_readmes_quote_counts():
 
 def test_the_changelog_quotes_the_sums_of_the_report():
     check(ROOT / "CHANGELOG.md", [sum(column) for column in zip(*rows().values(), strict=True)])
+
+
+def test_the_readme_has_the_table_of_the_report_and_its_sums():
+    text = (PAPERS / "README.md").read_text(encoding="utf-8")
+    table = table_of(PAPERS / "report.md")
+    assert table_of(PAPERS / "README.md") == table
+    sums = [sum(column) for column in zip(*table.values(), strict=True)]
+    assert f"| all | {' | '.join(map(str, sums))} |" in text
+    assert f"There are {sums[0] + sums[-1]} claims, {sums[-1]} of them apart" in text
+    assert f"Of the {sums[1]} reproduced statements {sums[-2]} are sums" in text
+    assert f"the {sums[5]} that are contradicted are such sums" in text
