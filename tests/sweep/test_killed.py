@@ -105,6 +105,16 @@ def workers_of(process):
         return []
 
 
+def others_than(killed, process):
+    """The processes that simulate but those with the process numbers `killed`; at least one."""
+    alive = []
+    while not alive:
+        wait_for(lambda: workers_of(process), process)
+        assert process.poll() is None
+        alive = [worker for worker in workers_of(process) if worker.pid not in killed]
+    return alive
+
+
 def chunks_after(process, path, count):
     """Wait until some more chunks are there, and state how many there are."""
     wanted = chunks_in(path) + count
@@ -147,10 +157,8 @@ def test_workers_that_die_are_replaced_and_their_chunks_computed_again(
     process = begun(asked, path, "--workers", "2")
     killed = set()
     for moment in sorted(draw.randrange(1, POINTS - 20) for _ in range(WORKER_KILLS)):
-        wait_for(lambda moment=moment: chunks_in(path) >= moment and workers_of(process), process)
-        alive = [worker for worker in workers_of(process) if worker.pid not in killed]
-        wait_for(lambda alive=alive: alive, process)
-        victim = draw.choice(alive or workers_of(process))
+        wait_for(lambda moment=moment: chunks_in(path) >= moment, process)
+        victim = draw.choice(others_than(killed, process))
         assert chunks_in(path) < POINTS
         victim.kill()
         killed.add(victim.pid)
