@@ -57,10 +57,15 @@ def group_flows(network: Network, name: str) -> list[FlowGroup]:
     """
     members: dict[tuple[Hashable, Hashable], list[int]] = {}
     rtts, starts = network.base_rtts(name), flow_starts(network.flows[name])
-    distinct = {id(value): value for value in (*rtts, *starts)}
-    keys = {number: identity(value) for number, value in distinct.items()}
-    for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
-        members.setdefault((keys[id(rtt)], keys[id(start)]), []).append(number)
+    # Most flows share the objects of their numbers, so that few pairs have to be compared.
+    objects = list(zip(map(id, rtts), map(id, starts), strict=True))
+    values = dict(zip(objects, zip(rtts, starts, strict=True), strict=True))
+    group = {
+        pair: members.setdefault((identity(rtt), identity(start)), [])
+        for pair, (rtt, start) in values.items()
+    }
+    for number, pair in enumerate(objects):
+        group[pair].append(number)
     handshake = network.flows[name].law.rules.reliable
     groups = []
     for numbers in members.values():

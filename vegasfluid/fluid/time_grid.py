@@ -182,14 +182,17 @@ def density_grid(
 def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
     """Copy of the grid with longer steps after the initial transient of a network.
 
-    The steps are longer by a whole factor, up to `LARGEST_LATE_STEP` and the limits of the links;
-    with a factor below 2 the grid is unchanged. They may exceed the shortest base RTT, as queues
-    then delay every packet. If the queues empty, the solver reports a delay shorter than the step;
-    use the original grid in that case.
+    The longer steps have lengths up to `LARGEST_LATE_STEP` and the limits of the links, and may
+    exceed the shortest base RTT, as queues then delay every packet. If the queues empty, the solver
+    reports a delay shorter than the step; integrate without longer steps in that case. In the
+    transient, steps are half as long as the grid's: it decides where in a wide dead band Vegas's
+    window stays. If the longer steps were not at least twice the grid's, the grid is unchanged.
     """
     starts = [start for flows in network.flows.values() for start in flow_starts(flows)]
     last_change = max([*starts, *(event.at for event in network.events)])
     transient_end = last_change + grid.until / TRANSIENT_PART
     longest = SAFETY_FACTOR * min([LARGEST_LATE_STEP, *link_limits(links_of(network))])
-    factor = int(longest / grid.step + 1e-9)
-    return grid if factor < 2 else grid._replace(longer_steps=(transient_end, factor))
+    if longest < 2 * grid.step:
+        return grid
+    short = grid.step / 2
+    return grid._replace(step=short, longer_steps=(transient_end, int(longest / short + 1e-9)))

@@ -37,8 +37,9 @@ that made them necessary."""
 STEEPEST = 1e3
 """Largest derivative d log(goodput or delay) / d log(parameter); steeper ones are those of an
 oscillation, not of a mean."""
-LONGER_STEPS_WORTH = 4
-"""Longer steps once queues have built up are used where they are this many times as long."""
+LONGER_STEPS_WORTH = 8
+"""Longer steps once queues have built up are used where they are this many times as long as those
+before."""
 SMALLEST = 1e-12
 """Lower bound of divisors: outputs (in their units) and squared steps of logarithms."""
 
@@ -227,14 +228,13 @@ outputs_alone = jax.jit(outputs, static_argnames="spec")
 
 
 def search_grid(grid: TimeGrid, network: Network) -> TimeGrid:
-    """The grid of `simulate_fluid` with steps half as long, and longer ones after the start-up.
+    """The grid with longer steps after the start-up if worthwhile, otherwise with half its steps.
 
-    Oscillating queues need the shorter ones. Longer ones, which need another compiled program, are
-    taken if they are at least 4 times as long.
+    Where a queue oscillates, derivatives need these. Longer steps need another compiled program.
     """
     longer = with_longer_steps(grid, network)
     factor = (longer.longer_steps or (0, 1))[1]
-    return (longer if factor >= LONGER_STEPS_WORTH else grid).halved()
+    return longer if factor >= LONGER_STEPS_WORTH else grid.halved()
 
 
 def are_meaningful(values: Outputs, slopes: Outputs) -> bool:
