@@ -45,7 +45,7 @@ Chunk = Annotated[
 Fine = Annotated[
     bool,
     option(
-        "--fine", panel=WORK, help="Fluid: use the short time steps of simulate for all points."
+        "--fine", panel=WORK, help="Fluid: use the shorter time steps of simulate throughout."
     ),
 ]
 Processes = Annotated[

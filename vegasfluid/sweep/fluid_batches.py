@@ -112,7 +112,7 @@ def equations_of(
         point: point of a sweep.
         engine: `fluid` or `density`.
         base: step and longest delay of the model without the point's numbers, s.
-        fine: whether to take short steps only.
+        fine: whether fluid runs take the steps of `simulate_fluid`'s second run throughout.
 
     Raises:
         InvalidInput: if the numbers of the point are invalid.
@@ -122,8 +122,8 @@ def equations_of(
     step, longest = step_and_lag(model, engine, fluid.parameters.delay_bounds)
     rounded = round_to_grid(step, base[0]), round_to_grid(longest, base[1], up=True)
     grid = TimeGrid(model.duration, DEFAULT_SAMPLES, *rounded)
-    if engine == "fluid" and not fine:
-        grid = with_longer_steps(grid, model.network)
+    if engine == "fluid":
+        grid = grid.halved() if fine else with_longer_steps(grid, model.network)
     floats = jax.tree.map(lambda leaf: np.asarray(leaf, float), fluid)
     return Equations(number, model, floats, grid)
 

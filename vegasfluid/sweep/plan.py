@@ -85,8 +85,8 @@ class Sweep:
         name: name of the model for the attributes of the results, such as its file.
         command: command line for the attributes of the results.
         chunk: number of runs that are computed and saved together; None: chosen by the engine.
-        fine: whether fluid runs take the short steps of `simulate_fluid` throughout, instead of
-            longer ones once queues have formed.
+        fine: whether fluid runs take the steps of `simulate_fluid`'s second run (half those of
+            its first) throughout, instead of longer ones once queues have formed.
 
     Raises:
         InvalidInput: for an unknown parameter, class or engine, or for repeated axes or seeds.
