@@ -6,10 +6,9 @@ For each random network whose traces are kept, `vegasfluid observe` writes a mod
 `tc`, `vegasfluid recommend` tunes Vegas on it, and the reference kernel (`kernelref.py` in the
 folder REFERENCE) runs the network with the recommended alpha and beta: its Vegas flows, measured
 or not, have them, or one that is added if it has none. A row has the ratio of the mean goodputs of
-Vegas flows and others, in `tests/agreement/linux_observed.jsonl`: where `recommend` reports that
-the goal is reached, the geometric mean of three runs, whose seeds differ in when packets are
-ready; otherwise of one. Left out are networks of Vegas alone, those for which `observe` writes no
-model, and runs that take more than a minute (the kernel hangs in a few).
+Vegas flows and others, in `tests/agreement/linux_observed.jsonl`. Left out are networks of Vegas
+alone, those for which `observe` writes no model, and runs that take more than a minute (the kernel
+hangs in a few).
 """
 
 from __future__ import annotations
@@ -40,10 +39,6 @@ PROMISED = (math.exp(-FARTHEST), math.exp(FARTHEST))
 """Range of the ratio in which `recommend` reports that the goal is reached, for ranges."""
 LONGEST = 60.0
 """Longest run of the kernel, s."""
-RUNS = 3
-"""Runs of the kernel with a setting that is promised to be fair."""
-SEED_STEP = 1000
-"""Difference of the seeds of these runs: more than there are networks."""
 DURATION = 120.0
 """Length of the kernel's run with the recommended numbers, s; the first third is left out."""
 
@@ -89,46 +84,35 @@ def row_of(trace: Trace, reference: Any) -> dict[str, Any]:
     """The row of a network: what was recommended, what was promised, and the kernel's ratio."""
     found = recommended(trace)
     numbers = found["recommended"]
-    row = {
+    scenario = tuned_scenario(trace, numbers["alpha_packets"], numbers["beta_packets"])
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        ratio = ratio_of(reference.run(scenario, keep=folder, timeout=LONGEST))
+    return {
         "number": trace.number,
         "recommended": numbers,
         "reached": found["reached"],
         "reason": found["reason"],
         "packets": found["packets"]["ratio"],
+        "kernel": ratio,
         "model": found["model"],
     }
-    return with_kernel_runs(row, trace, reference)
-
-
-def with_kernel_runs(row: dict[str, Any], trace: Trace, reference: Any) -> dict[str, Any]:
-    """A row with all runs of the kernel that it needs, and the geometric mean of their ratios."""
-    numbers, ratios = row["recommended"], list(row.get("kernel_runs", []))
-    scenario = tuned_scenario(trace, numbers["alpha_packets"], numbers["beta_packets"])
-    for run in range(len(ratios), RUNS if row["reached"] else 1):
-        seeded = {**scenario, "seed": scenario["seed"] + SEED_STEP * run}
-        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            ratios.append(ratio_of(reference.run(seeded, keep=folder, timeout=LONGEST)))
-    mean = math.exp(float(np.mean(np.log(ratios))))
-    return {**row, "kernel": mean, "kernel_runs": ratios}
 
 
 def main() -> None:
-    """Run the networks with the numbers that are asked for, and keep their rows."""
+    """Run the networks with the numbers that are asked for, and append their rows."""
     reference, numbers = asked_for(__doc__)
-    known = {row["number"]: row for row in rows()}
+    known = {row["number"] for row in rows()}
     for trace in traces():
         rivals = {flow["algo"] for flow in trace.scenario["flows"]} - {"vegas"}
-        if trace.number not in numbers or not rivals:
+        if trace.number in known or trace.number not in numbers or not rivals:
             continue
-        row = known.get(trace.number)
         try:
-            found = with_kernel_runs(row, trace, reference) if row else row_of(trace, reference)
+            row = row_of(trace, reference)
         except (RuntimeError, KeyError, OSError, SubprocessError) as error:
             print(f"{trace.number}: {error!r}", file=sys.stderr)
             continue
-        known[trace.number] = found
-        lines = "".join(json.dumps(row) + "\n" for row in known.values())
-        OBSERVED.write_text(lines, encoding="utf-8")
+        with OBSERVED.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":
