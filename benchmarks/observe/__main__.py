@@ -12,7 +12,9 @@ class 1 ms or 2 %, buffer of a drop-tail queue 15 %, flows that were not measure
 `.covered` fractions whose 90 % interval contains the true number; `.known` fractions of the
 networks where the number is known. `later.*` are the same figures of 37 networks that were run
 after the numbers of `observe` had been chosen, but those for base RTTs. `queue.right` is the
-fraction of the classified queues that are drop-tail or drop early, as estimated. `loop.*` are
+fraction of the classified queues that are drop-tail or drop early, as estimated, `others.kind` that
+of the networks in which the congestion control that is assumed for flows that were not measured is
+the commonest of them. `loop.*` are
 recommendations from `ss` and `tc`, run in the kernel (`benchmarks.observe.closed_loop`): `.fair` is
 the fraction with a ratio of 0.85 to 1.15 there, of those (`.promised`) of which `recommend` reports
 that its goal, equal goodputs, is reached, `.kept` that with a ratio of 0.8 to 1.25, which it
@@ -22,7 +24,7 @@ network.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,12 +84,18 @@ def compared(trace: Trace, found: NetworkEstimate, form: str) -> Iterator[Outcom
     if is_drop_tail and name == DROP_TAIL:
         limit = float(scenario["queue"]["limit"])
         yield from outcomes("buffer", found.buffer, limit, BUFFER * limit)
-    others = len(scenario["flows"]) - len(scenario["measured"])
+    hidden = Counter(
+        flow["algo"]
+        for number, flow in enumerate(scenario["flows"])
+        if number not in scenario["measured"]
+    )
+    others = hidden.total()
     if found.competitors is None:
         yield "others.seen", others == 0
     elif others:
         yield "others.seen", True
         yield from outcomes("others", found.competitors.count, others, max(ONE, COUNT * others))
+        yield "others.kind", hidden[found.competitors.control] == max(hidden.values())
     else:
         yield "others.seen", False
 

@@ -57,6 +57,19 @@ def test_with_the_routers_counters_numbers_are_those_of_the_kernel() -> None:
     assert right["base_rtt.covered"] >= 0.85
 
 
+@pytest.mark.parametrize(("number", "others"), [(22, 4), (74, 5), (80, 5), (85, 6)])
+def test_drops_show_how_many_flows_were_not_measured(number: int, others: int) -> None:
+    """Some of the measured flows starve; divided by the rate of a flow other than Vegas, the rate
+    of the others makes 9.5, 2.1, 6.8 and 4.4 flows.
+    """
+    trace = next(each for each in traces() if each.number == number)
+    assert len(trace.scenario["flows"]) - len(trace.scenario["measured"]) == others
+    found = found_in(trace, "tc").competitors
+    assert found is not None
+    assert found.count.value == pytest.approx(others, abs=1.0)
+    assert found.count.low <= others <= found.count.high
+
+
 @pytest.mark.slow
 def test_intervals_contain_the_kernels_numbers() -> None:
     right = fractions("ss", 1)

@@ -46,7 +46,7 @@ def test_a_vegas_flow_to_tune_is_added_where_none_was_measured(found):
 
 def test_flows_that_were_not_measured_are_a_class_with_a_range(found):
     count = Estimated(5.0, 3.0, 9.0, "correlation of the rates of 2 flows")
-    others = Competitors(count, count, "cubic")
+    others = Competitors(count, count, "cubic", count)
     model = modelfile.loads(model_text(replace(found, competitors=others)))
     assert isinstance(model.network.flows["others"].law, Cubic)
     assert (model.ranges["others.count"].low, model.ranges["others.count"].high) == (3, 9)
@@ -100,7 +100,7 @@ def test_what_to_measure_next_follows_from_what_is_not_known(found):
     sure = replace(found, discipline=found.discipline._replace(certain=True))
     assert next_measurements(sure) == []
     count = Estimated(5.0, 3.0, 9.0, "")
-    shared = replace(sure, competitors=Competitors(count, count, "reno"), span=10.0)
+    shared = replace(sure, competitors=Competitors(count, count, "reno", count), span=10.0)
     first, second = next_measurements(shared)
     assert "Other flows share the link" in first
     assert "10 s" in second

@@ -188,7 +188,7 @@ def _competitors(grid: TimeGrid, rates: Capacity, link: LinkCounters | None) -> 
         if grid.mean_rate >= ALL_SEEN * float(link.capacity.value or 0):
             return None
         if link.was_full or rates.busy >= BUSY:
-            return competitors_from_share(grid, link.capacity)
+            return competitors_from_share(grid, link.capacity, link.drops)
     if rates.all_seen or not np.isfinite(rates.variation):
         return None
     return competitors_from_rates(grid)

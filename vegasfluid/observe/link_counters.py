@@ -17,7 +17,7 @@ from vegasfluid.observe.shaped_rate import (
     shaped_rate,
 )
 
-__all__ = ["LinkCounters", "QueueWaits", "capacity_of_counters", "link_counters"]
+__all__ = ["LinkCounters", "QueueDrops", "QueueWaits", "capacity_of_counters", "link_counters"]
 
 FIRST_IN_FIRST_OUT = ("pfifo", "bfifo", "pfifo_fast", TOKEN_BUCKET)
 """Disciplines of Linux that are drop-tail."""
@@ -66,6 +66,18 @@ class QueueWaits(NamedTuple):
     packet: float
 
 
+class QueueDrops(NamedTuple):
+    """Packets that a queue which all flows share has dropped.
+
+    Args:
+        time: times, s; (sample,).
+        packets: packets dropped so far; (sample,).
+    """
+
+    time: np.ndarray
+    packets: np.ndarray
+
+
 class LinkCounters(NamedTuple):
     """Estimates from the counters of the bottleneck's queue.
 
@@ -77,6 +89,7 @@ class LinkCounters(NamedTuple):
         waits: waiting times; None: not known, or each flow has its own queue.
         was_full: whether the capacity is the rate of packets that were counted while the queue was
             not empty; otherwise it is the rate that is set.
+        drops: packets dropped; None: not known, or each flow has its own queue.
     """
 
     discipline: Discipline | None
@@ -84,6 +97,7 @@ class LinkCounters(NamedTuple):
     capacity: Estimated | None
     waits: QueueWaits | None = None
     was_full: bool = True
+    drops: QueueDrops | None = None
 
 
 def link_counters(
@@ -129,7 +143,8 @@ def link_counters(
     counted = _counted(queue, packet_bytes)
     capacity = counted or _shaped(queue, queues, packet_bytes, rate)
     waits = _waits(queue, capacity)
-    return LinkCounters(found, limit or None, capacity, waits, was_full=counted is not None)
+    is_full, drops = counted is not None, _drops(queue)
+    return LinkCounters(found, limit or None, capacity, waits, is_full, drops)
 
 
 def _shaped(
@@ -169,6 +184,15 @@ def _waits(queue: QueueSamples, capacity: Estimated | None) -> QueueWaits | None
         rate *= 1 + dropped / max(sent, 1.0)
     waiting = np.maximum(backlog[known] - HALF_SENT, 0.0)
     return QueueWaits(queue.time_s[known], waiting / rate, 1 / capacity.value)
+
+
+def _drops(queue: QueueSamples) -> QueueDrops | None:
+    """Packets that a queue dropped; None: they were not counted, or each flow has its own queue."""
+    counter = queue.dropped_packets
+    if queue.kind not in ONE_QUEUE or counter is None:
+        return None
+    known = np.isfinite(counter)
+    return QueueDrops(queue.time_s[known], counter[known]) if known.any() else None
 
 
 def _bottleneck_rank(queue: QueueSamples) -> tuple[float, ...]:

@@ -153,16 +153,21 @@ def _others(found: NetworkEstimate) -> list[str]:
     """Lines of the class of flows that were not measured, if there are any."""
     if found.competitors is None:
         return []
-    count = found.competitors.count
+    count = found.competitors.alike
     control = found.competitors.control
     law = control if control in congestion_controls() and control != "vegas" else LINUX_DEFAULT
     base = max(found.classes, key=lambda each: len(each.flows)).base_rtt.scaled(1e3)
     low = max(round(count.low), 1)
     high = round(min(count.high, WIDEST * max(count.value or low, low)))
     value = f"{{ low = {low}, high = {high} }}" if high > low else f"{max(low, 1)}"
+    like_all, comment = found.competitors.count, []
+    if like_all != count and like_all.value is not None:
+        kinds = "if they are like all measured flows, some of which are Vegas"
+        comment = [f"# flows of {law} that have their rate; {like_all.value:.2g} {kinds}"]
     return [
         "[flows.others]",
         f"# not measured: {count.how}",
+        *comment,
         f"count = {value}",
         "# assumed: base RTT and congestion control of the measured flows",
         f"base_rtt_ms = {base.value:.4g}",
