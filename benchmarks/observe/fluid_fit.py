@@ -51,7 +51,7 @@ UNTIL, WARMUP = 40.0, 15.0
 """Length of a fluid run and of its beginning that is left out, s."""
 GOODPUT, QUEUE, DROPS = 0.15, 0.3, 0.5
 """Standard deviations of the logarithms of a flow's goodput, of the queue and of the drop fraction:
-the usual differences between fluid and kernel (networks 1 to 60)."""
+chosen, as rough sizes of the differences between fluid and kernel."""
 SMALL_QUEUE, SMALL_DROPS = 2.0, 1e-4
 """Packets and fraction that are added before logarithms are taken."""
 FEWEST, MOST = 0.3, 60.0
