@@ -36,7 +36,7 @@ __all__ = ["Chunk", "Point", "Sweep"]
 
 NO_SEED = (0,)
 """Coordinates of the dimension `seed` for the fluid engines, which use no random numbers."""
-CHUNK_RUNS = {"packets": 64, "fluid": 64, "density": 16}
+CHUNK_RUNS = {"packets": 64, "fluid": 256, "density": 16}
 """Default number of runs in a chunk, by engine; chosen, some seconds of work."""
 MOST_CHUNKS = 20_000
 """Number of chunks above which a chunk has more runs than by default, as each is a file for every
