@@ -44,9 +44,7 @@ Chunk = Annotated[
 ]
 Fine = Annotated[
     bool,
-    option(
-        "--fine", panel=WORK, help="Fluid: use the shorter time steps of simulate throughout."
-    ),
+    option("--fine", panel=WORK, help="Fluid: use the shorter time steps of simulate throughout."),
 ]
 Processes = Annotated[
     int | None,

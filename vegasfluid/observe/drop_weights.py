@@ -81,7 +81,7 @@ def tilted_weights(excess: np.ndarray) -> np.ndarray:
         Weights with the sum 1; (flow,).
 
     >>> tilted_weights(np.array([-1.0, 1.0, 3.0])).round(3)
-    array([0.616, 0.268, 0.117])
+    array([0.616, 0.268, 0.116])
     """
     scale = float(np.abs(excess).max())
     if scale <= 0.0:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from vegasfluid.errors import VegasfluidError
 from vegasfluid.fluid import simulate_fluid
 from vegasfluid.network import Network
-from vegasfluid.plot.alpha_beta_plane import Plane, Reading, plane_of
+from vegasfluid.plot.alpha_beta_plane import HALVED_ONCE, Plane, Reading, plane_of
 from vegasfluid.plot.live_figures import LivePicture, PlaneMap, RunPanels
 from vegasfluid.plot.style import styled
 from vegasfluid.run_options import check_times
@@ -99,7 +99,7 @@ class Explorer:
     def run(self) -> xr.Dataset:
         """Trajectory of a new fluid run with the sliders' alpha and beta, as it is plotted."""
         until, warmup = self._plane.model.duration, self._plane.model.warmup
-        return simulate_fluid(self.network, until, warmup=warmup, tolerance=None)
+        return simulate_fluid(self.network, until, warmup=warmup, tolerance=HALVED_ONCE)
 
     @property
     def _title(self) -> str:
