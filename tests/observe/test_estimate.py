@@ -89,6 +89,17 @@ def test_flows_that_were_not_measured_are_counted():
     assert "two measured flows" in one.count.how
 
 
+def test_rates_that_rise_and_fall_together_bound_nothing():
+    """They show no number of flows, and at least one other is the most that can be said."""
+    [shares] = rates_of(6, 1, intervals=len(TIMES) // 3)
+    data = np.cumsum(np.repeat(shares, 3)) * 0.1 * CAPACITY * SEGMENT
+    flows = [samples(f"{k} > x", TIMES, 1 / 6, delivered_bytes=data) for k in range(3)]
+    found = competitors_from_rates(time_grid(Measurement(tuple(flows)))).count
+    assert not found.is_known
+    assert found.low == 1.0
+    assert "many others" in found.how
+
+
 def counters(kind="pfifo", **parameters):
     """A queue's counters on a link of 1000 packets/s, as tc shows them every second."""
     time = np.arange(60.0)

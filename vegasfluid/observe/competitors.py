@@ -97,7 +97,7 @@ def competitors_from_rates(grid: TimeGrid) -> Competitors:
         return Competitors(count, unknown(why), control, count)
     if not value < LARGEST:
         why = "rates of the measured flows do not compete with each other: there are many others"
-        count = unknown(why, low=max(low - seen, 1.0))
+        count = unknown(why, low=max(low - seen, 1.0) if low < LARGEST else 1.0)
         return Competitors(count, unknown(why), control, count)
     how = f"correlation of the rates of {len(members)} flows"
     count = Estimated(
