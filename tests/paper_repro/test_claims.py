@@ -370,7 +370,8 @@ def check_quick_run(folder: Path, capsys, kept=lambda experiment: True) -> dict:
 @pytest.mark.study
 def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
     document = check_quick_run(tmp_path / "out", capsys)
-    assert document["claims"] >= 100
+    assert document["claims"] + document["apart"] >= 100
+    assert all(paper["claims"] for paper in document["papers"].values())
 
 
 @pytest.mark.slow
