@@ -14,11 +14,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
 
 import jax
 
 from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
+from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid.model import build
 from vegasfluid.tuning.fluid_gradients import make_spec, outputs_and_slopes
 from vegasfluid.tuning.parameters import DEAD_BAND, tuned_parameters
@@ -53,6 +56,30 @@ def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
     return plain, derived
 
 
+def gradient_seconds(row: NS2Row, repeats: int) -> list[float]:
+    """CPU seconds of Jain's index, and of its gradient by alpha and beta: forward and reverse mode.
+
+    As a user computes them, by the fluid model's public interface.
+    """
+    model = model_of(row)
+    grid = build(model.network).time_grid(model.duration)
+    vegas = model.network.flows["vegas"].law
+    assert isinstance(vegas, Vegas)
+
+    def fairness(numbers: tuple[Any, Any]) -> Any:
+        """Jain's index for alpha and beta (packets)."""
+        law = replace(vegas, alpha=numbers[0], beta=numbers[1])
+        fluid = build(model.network.with_law("vegas", law))
+        return fluid.jain_index(fluid.solve(model.duration, grid=grid))
+
+    numbers = cast("float", vegas.alpha), cast("float", vegas.beta)
+    functions = [jax.jit(each) for each in (fairness, jax.jacfwd(fairness), jax.grad(fairness))]
+    return [
+        cpu_seconds(lambda each=each: jax.block_until_ready(each(numbers)), repeats)
+        for each in functions
+    ]
+
+
 def fluid_seconds_kernel_by_kernel(row: NS2Row, repeats: int) -> tuple[float, float]:
     """The same in a process whose XLA runs the loops' bodies kernel by kernel, its default."""
     program = (
@@ -71,10 +98,13 @@ def fluid_seconds_kernel_by_kernel(row: NS2Row, repeats: int) -> tuple[float, fl
 def add_fluid(figures: Figures, row: NS2Row, repeats: int) -> None:
     """The fluid model, and what compiled loops save."""
     plain, derived = fluid_seconds(row, repeats)
+    value, forward, reverse = gradient_seconds(row, repeats)
     slow_plain, slow_derived = fluid_seconds_kernel_by_kernel(row, repeats)
     name = f"fluid.network{row.network}"
     figures.add(f"{name}.run_cpu_s", plain)
     figures.add(f"{name}.with_derivative_over_run", derived / plain)
+    figures.add(f"{name}.forward_for_two_over_run", forward / value, at_most=3)
+    figures.add(f"{name}.reverse_for_two_over_run", reverse / value, at_most=5)
     figures.add(f"{name}.compiled_loops_times_faster", slow_plain / plain)
     figures.add(f"{name}.compiled_loops_times_faster_with_derivative", slow_derived / derived)
 

@@ -312,7 +312,7 @@ def test_the_lane_kernel_and_xla_compute_the_same(law: Any) -> None:
     grid = density.time_grid(1.0, 11)
     steps = grid.schedule(jnp.float64)
     ours = integrated(density, steps, whole=False)
-    by_xla = jax.jit(partial(solution_of, whole=False, lanes=False))(density, steps)
+    by_xla = jax.jit(partial(solution_of, whole=False))(density, steps)
     assert int(ours.result) == int(by_xla.result) == 0
     np.testing.assert_allclose(ours.ys, by_xla.ys, rtol=1e-9, atol=1e-9)
 

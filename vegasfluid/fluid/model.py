@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -34,6 +34,7 @@ from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.time_grid import TimeGrid, density_step, mean_field_step
 from vegasfluid.fluid.vector_field import VectorField
 from vegasfluid.fluid.window_mesh import WindowMesh
+from vegasfluid.lanes import lane_kernel
 from vegasfluid.metric_formulas import IntervalTotals, jain_index
 from vegasfluid.network import Network, require_network
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
@@ -124,9 +125,10 @@ class FluidModel:
         return TimeGrid(until, samples, step, longest)
 
     def integrate(self, grid: TimeGrid, whole: bool = False) -> dde.Solution:
-        """Solve the equations; compiled, supports `jax.vmap` and `jax.jvp`.
+        """Solve the equations; compiled, supports `jax.vmap`, `jax.jvp` and `jax.grad`.
 
-        It supports `jax.grad`, too, if `grid.aligned` is set.
+        With respect to more than 64 of the numbers in `parameters`, and for the density model on a
+        GPU, `jax.grad` needs `grid.aligned` (and XLA compiles it for minutes).
 
         Args:
             grid: sample times and step, s.
@@ -162,7 +164,8 @@ class FluidModel:
                 same `until`, and no `warmup`; needed where capacities, buffers or
                 delays are traced. None: that of this model. Its number of samples replaces
                 `samples`.
-            aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs.
+            aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs
+                with respect to more than 64 numbers.
 
         Returns:
             The states at the sample times, the solver's result and both times. `goodput`, `queue`
@@ -259,24 +262,29 @@ def integrated(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
     if not whole:
         results = computed_directly(outputs_of, model, steps)
         if results is not None:
-            ts, ys, outcome, time, t0, t1 = map(jnp.asarray, results)
-            return dde.Solution(ts, ys, outcome, time, t0=t0, t1=t1)
+            return solution_from(map(jnp.asarray, results))
     return integrate_compiled(model, steps, whole)
 
 
-def outputs_of(model: FluidModel, steps: Schedule) -> tuple[Any, ...]:
-    """Arrays of the solution of a model with the given steps.
-
-    They are the fields `ts`, `ys`, `result`, `time`, `t0` and `t1` of `dde.Solution`.
-    """
-    solution = solution_of(model, steps, whole=False, lanes=False)
+def outputs_of(model: FluidModel, steps: Schedule, whole: bool = False) -> tuple[Any, ...]:
+    """Arrays of the solution of a model (see `solution_of`), for `solution_from`."""
+    solution = solution_of(model, steps, whole)
     end = solution.t0, solution.t1
     return solution.ts, solution.ys, solution.result, solution.time, *end
+
+
+def solution_from(arrays: Iterable[Any]) -> dde.Solution:
+    """The solution with the given `ts`, `ys`, `result`, `time`, `t0` and `t1`."""
+    ts, ys, outcome, time, t0, t1 = arrays
+    return dde.Solution(ts, ys, outcome, time, t0=t0, t1=t1)
 
 
 @partial(jax.jit, static_argnames="whole")
 def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
     """Solution of a model's equations from the initial state, by a program that JAX compiles.
+
+    A lane kernel has the parameters as its arguments, and computes the initial state itself: few
+    numbers are then differentiated in reverse mode (see `vegasfluid.lanes.linearised`).
 
     Args:
         model: the model, with parameters as arrays of floats.
@@ -285,10 +293,11 @@ def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.S
     """
     # A GPU has a thread for each cell if XLA compiles it, and one for all cells in a lane kernel.
     lanes = model.meshes is None or jax.default_backend() == "cpu"
-    return solution_of(model, steps, whole, lanes)
+    outputs = partial(outputs_of, whole=whole)
+    return solution_from((lane_kernel(outputs, warn=False) if lanes else outputs)(model, steps))
 
 
-def solution_of(model: FluidModel, steps: Schedule, whole: bool, lanes: bool) -> dde.Solution:
+def solution_of(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
     """Solution of a model's equations with the given steps, from the initial state.
 
     Heun's method is used: kinks of the equations limit the order, and at equal error the classical
@@ -298,7 +307,6 @@ def solution_of(model: FluidModel, steps: Schedule, whole: bool, lanes: bool) ->
         model: the model, with parameters as arrays of floats.
         steps: the solver's steps and sample times, s.
         whole: whether to save whole states; otherwise moments replace distributions.
-        lanes: whether to call a lane kernel.
     """
     vector_field = model.vector_field
     state = initial_state(model.parameters, vector_field.populations, model.structure)
@@ -310,7 +318,7 @@ def solution_of(model: FluidModel, steps: Schedule, whole: bool, lanes: bool) ->
         history_components=vector_field.history_size,
         save=None if whole else vector_field.save,
         method=HEUN,
-        lanes=lanes,
+        lanes=False,
     )
 
 

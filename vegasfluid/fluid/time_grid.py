@@ -53,8 +53,9 @@ class TimeGrid(NamedTuple):
         longest_lag: longest delay, s: the length of the solver's history.
         longer_steps: a time (s) and the factor by which steps are longer from then on; None: never.
         warmup: another time at which the solution is saved, s; None: none.
-        aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs;
-            otherwise all steps have the same length, and the solution does not depend on `samples`.
+        aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs with
+            respect to more than 64 numbers; otherwise all steps have the same length, and the
+            solution does not depend on `samples`.
         finest: shortest step for which the same compiled program is used, s. The program then
             serves networks with other delays, too, but keeps room for a long history, which a batch
             of many runs should not. None: a history of just the length that is needed.

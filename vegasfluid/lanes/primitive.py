@@ -1,7 +1,7 @@
 """The lane kernel as a JAX primitive, which works under `jit`, `vmap`, `jvp` and `grad`.
 
-`vmap` adds lanes and `jvp` makes a kernel of the derivative. XLA compiles reverse mode (but see
-`vegasfluid.lanes.reverse`), and every function that cannot be translated.
+`vmap` adds lanes and `jvp` makes a kernel of the derivative, which serves reverse mode, too
+(`vegasfluid.lanes.linearised`). XLA compiles every function that cannot be translated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import ShapedArray
 from jax.extend import core
-from jax.interpreters import ad, batching, mlir, partial_eval
+from jax.interpreters import ad, batching, mlir
 
 from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import NoLaneKernel
@@ -66,7 +66,8 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
 
     Under `jax.vmap`, instances (lanes) run independently of each other in vectors and on all cores,
     while XLA runs all of them in step. Loops with large carried arrays gain most. The result works
-    under `jax.jit`, `jax.vmap`, `jax.jvp` and `jax.grad` (XLA compiles reverse mode).
+    under `jax.jit`, `jax.vmap`, `jax.jvp` and `jax.grad` (which takes the columns of the Jacobian
+    if these are few, and is compiled by XLA otherwise).
 
     Args:
         function: maps pytrees of arrays to a pytree of arrays; JAX must be able to trace it.
@@ -260,12 +261,6 @@ def no_derivative(value: Any) -> Any:
     return ShapedArray(value.shape, jax.dtypes.float0)
 
 
-def in_parts(trace: Any, *given: Any, **params: Any) -> Any:
-    """JAX's rule for partial evaluation (reverse mode): a call's results, computed by XLA."""
-    with core.set_current_trace(trace):
-        return by_xla(*given, **params)
-
-
 class LaneKernelWarning(UserWarning):
     """Warning that XLA compiles a function, because it cannot be compiled as a lane kernel."""
 
@@ -384,7 +379,6 @@ lanes_p.def_abstract_eval(shapes)
 lanes_p.def_impl(lambda *given, **params: jax.jit(partial(lanes_p.bind, **params))(*given))
 batching.fancy_primitive_batchers[lanes_p] = vectorised
 ad.primitive_jvps[lanes_p] = differentiated
-partial_eval.custom_partial_eval_rules[lanes_p] = in_parts
 mlir.register_lowering(lanes_p, lowered_by_xla)
 mlir.register_lowering(lanes_p, lowered_on_cpu, platform="cpu")
 mlir.register_lowering(lanes_p, lowered_on_gpu, platform="cuda")

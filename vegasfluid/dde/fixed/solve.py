@@ -125,13 +125,18 @@ def solve_along(
         InvalidInput: for a function that returns another shape than it must.
     """
     components, grid = _checked_components(history_components, y0), steps.first.grid
-    before_start = initial_history or (lambda s: y0[:components])
-    problem = Problem(rhs, args, project or _same, before_start, grid, components)
+
+    def before_start(y0: Array) -> InitialHistory:
+        """The history before the start, of a solution that starts at y0."""
+        return initial_history or (lambda s: y0[:components])
+
+    problem = Problem(rhs, args, project or _same, before_start(y0), grid, components)
     problem = problem._replace(save=save or problem.save, method=method)
     _check_functions(problem, y0)
 
     def whole(y0: Array, steps: Schedule) -> tuple[Array, Fault]:
-        return integrate(problem._replace(grid=steps.first.grid), y0, steps)
+        past = before_start(y0)
+        return integrate(problem._replace(grid=steps.first.grid, initial_history=past), y0, steps)
 
     ys, fault = (lane_kernel(whole, warn=warn) if lanes else whole)(y0, steps)
     times = jnp.asarray(steps.times, y0.dtype)
