@@ -17,9 +17,9 @@ from vegasfluid.lanes.tracing import functions_of
 
 __all__ = ["peeled", "size_of", "unchanged", "unrolled", "write_out"]
 
-LONGEST_UNROLLED = 8000
+LONGEST_UNROLLED = 10_000
 """Largest number of instructions, estimated, of a scan that is written out (chosen: the stages of a
-step of an equation with a few states and lags)."""
+step of an equation with a few states and lags, and of network 2 with two derivatives)."""
 LONGEST_PEELED = 6000
 """Largest number of instructions, estimated, of an iteration that is written before its loop
 (chosen: the stages of a step of an equation with a few states and lags)."""
