@@ -8,7 +8,7 @@ import pytest
 
 from tests.packet.single_calls import Engine
 from vegasfluid import Flows, Link, Network, Reno
-from vegasfluid.packet.receiver import send_delayed_ack
+from vegasfluid.packet.receiver import send_ack
 
 MS = 10**9
 
@@ -27,7 +27,7 @@ def after_delayed_ack(directions: tuple[str, ...], timer: int) -> Any:
     flow.next_seq = flow.max_seq = flow.expected = flow.delivered = 2
     flow.delack_deadline = 50 * MS
     flow.deadline = (50 + timer) * MS
-    engine.call(send_delayed_ack, 50 * MS)
+    engine.call(send_ack, 50 * MS)
     return flow
 
 

@@ -34,8 +34,10 @@ from annotated_types import Ge, Le
 from vegasfluid.limits import Largest
 from vegasfluid.quantities import Delay, Packets, Positive, Seconds, Value
 
-__all__ = ["HOSTS", "LARGEST_RTO", "TEXTBOOK", "Host", "HostName"]
+__all__ = ["HEADER_BYTES", "HOSTS", "LARGEST_RTO", "TEXTBOOK", "Host", "HostName"]
 
+HEADER_BYTES = 52
+"""Headers of IPv4 and of TCP with the timestamps of RFC 7323, bytes."""
 LARGEST_RTO = Largest(1e5, "a timer may grow to 64 times as much, on a clock of 64 bits")
 """Largest retransmission timeout before backoff, s (ns-2.35: `maxrto_`)."""
 
@@ -118,7 +120,7 @@ LINUX = Host(
     initial_rto=1,
     delayed_ack=0.04,
     quick_acks=16,
-    ack_bytes=52,
+    ack_bytes=HEADER_BYTES,
     recovery="rack",
     implementation="linux",
     byte_counting=True,
@@ -134,7 +136,7 @@ FREEBSD = Host(
     initial_rto=1,
     delayed_ack=0.04,
     quick_acks=0,
-    ack_bytes=52,
+    ack_bytes=HEADER_BYTES,
     recovery="sack",
     implementation=None,
     byte_counting=True,
@@ -150,7 +152,7 @@ NS3 = Host(
     initial_rto=1,
     delayed_ack=0.2,
     quick_acks=0,
-    ack_bytes=52,
+    ack_bytes=HEADER_BYTES,
     recovery="sack",
     implementation="ns3",
     byte_counting=True,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vegasfluid.errors import InvalidInput, Words
+from vegasfluid.network.hosts import HEADER_BYTES
 from vegasfluid.observe.measurement import FlowSamples, Measurement
 
 __all__ = ["TimeGrid", "binned_rates", "time_grid"]
@@ -24,8 +25,6 @@ MOST_TIMES = 100_000
 """Largest number of times of the grid: more are thinned."""
 SEGMENT_BYTES = 1448.0
 """Data of a full packet where it is not known: that of Ethernet with TCP time stamps, bytes."""
-HEADER_BYTES = 52
-"""Headers of IPv4 and of TCP with time stamps, bytes."""
 LEAST_RTTS = 2
 """Number of times of the grid with an RTT below which a flow is left out."""
 SEND_BUFFER = 4.0

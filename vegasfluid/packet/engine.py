@@ -31,7 +31,7 @@ from vegasfluid.packet.features import (
 )
 from vegasfluid.packet.flow_queues import NONE, arrive, count_drop, next_packet
 from vegasfluid.packet.link import REFUSED, admit
-from vegasfluid.packet.receiver import reach_receiver, send_delayed_ack
+from vegasfluid.packet.receiver import reach_receiver, send_ack
 from vegasfluid.packet.ring import ACCESS, add_jitter, current_delay, pop, push
 from vegasfluid.packet.sampling import finish_samples, sample_links, sample_receiver, sample_sender
 from vegasfluid.packet.schedule import build, reschedule, sift_down
@@ -69,7 +69,7 @@ OUT_OF_LINE = (
     "apply_loss_action",
     "on_dupack",
     "mark_all_lost",
-    "send_delayed_ack",
+    "send_ack",
     "drop_longest",
     "insert_in_order",
     "receive_ack",
@@ -127,7 +127,7 @@ def step(sim: Any, f: int, now: int) -> None:
     if hop_of(sim, f, hop_index).next_arrival == now:
         advance(sim, f, hop_index, now)
     elif DELAYED_ACKS and flow.delack_deadline == now:
-        send_delayed_ack(sim, f, now)
+        send_ack(sim, f, now)
     else:
         run_due(sim, f, now)
 

@@ -19,7 +19,7 @@ from vegasfluid.packet.sampling import sample_receiver
 from vegasfluid.packet.sender import reach_sender, run_until
 from vegasfluid.packet.state import flow_of, slot_of
 
-__all__ = ["reach_receiver", "send_delayed_ack"]
+__all__ = ["reach_receiver", "send_ack"]
 
 
 def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
@@ -37,7 +37,7 @@ def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
     flow.egress_free = max(arrival, flow.egress_free) + flow.egress_service
     now = flow.egress_free
     if DELAYED_ACKS and flow.delack_deadline <= now:
-        send_delayed_ack(sim, f, flow.delack_deadline)
+        send_ack(sim, f, flow.delack_deadline)
     if flow.received_sample_at < now:
         sample_receiver(sim, f, now)
     if not TWO_WAY:
@@ -168,14 +168,3 @@ def send_ack(sim: Any, f: int, now: int) -> None:
         push(sim, f, flow.data_hops, arrival, header, flow.block_low, flow.block_high)
     else:
         reach_sender(sim, f, now + flow.return_delay, header, flow.block_low, flow.block_high)
-
-
-def send_delayed_ack(sim: Any, f: int, now: int) -> None:
-    """Send the delayed ACK of flow `f`, whose timer expires at `now` (ps).
-
-    Where ACKs wait in no queue, the sender's timers that are due before it arrives run first.
-    """
-    flow = flow_of(sim, f)
-    if not TWO_WAY:
-        run_until(sim, f, now + flow.return_delay)
-    send_ack(sim, f, now)

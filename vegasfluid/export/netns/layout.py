@@ -18,11 +18,10 @@ from vegasfluid.export.netns.namespaces import (
 )
 from vegasfluid.export.topology import Topology, build_topology
 from vegasfluid.network import Network, UniformStart
+from vegasfluid.network.hosts import HEADER_BYTES
 
-__all__ = ["HEADERS", "Layout", "layout_of"]
+__all__ = ["Layout", "layout_of"]
 
-HEADERS = 52
-"""Headers of IPv4 and TCP with timestamps, bytes."""
 PER_NODE = 1 << 14
 """Number of subnets for the hosts at a node, which together are 10.NODE.0.0/16."""
 LINKS = 255
@@ -211,7 +210,7 @@ class Hosts:
                     "address": address_of(subnet, 0),
                     "port": FIRST_PORT + number,
                     "start": start_of(self.network, name, number),
-                    "window_bytes": window_bytes(flows, self.network.packet_bytes - HEADERS),
+                    "window_bytes": window_bytes(flows, self.network.packet_bytes - HEADER_BYTES),
                 }
             )
 

@@ -16,7 +16,7 @@ from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.flow_queues_elsewhere import flow_queue_notes
 from vegasfluid.export.linux import red_notes
 from vegasfluid.export.netns.hosts import control_of, host_notes, require_one_vegas
-from vegasfluid.export.netns.layout import HEADERS, Layout, layout_of
+from vegasfluid.export.netns.layout import Layout, layout_of
 from vegasfluid.export.netns.namespaces import Namespace
 from vegasfluid.export.pie_elsewhere import pie_notes
 from vegasfluid.export.quoting import plain_text
@@ -24,6 +24,7 @@ from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.unsupported import require_no_jitter
 from vegasfluid.model import Model
 from vegasfluid.network import Network
+from vegasfluid.network.hosts import HEADER_BYTES
 
 __all__ = ["export_netns"]
 
@@ -227,7 +228,7 @@ def plan_text(model: Model, layout: Layout) -> str:
     plan = {
         "duration": float(model.duration),
         "warmup": float(model.warmup),
-        "segment_bytes": model.network.packet_bytes - HEADERS,
+        "segment_bytes": model.network.packet_bytes - HEADER_BYTES,
         "queue_samples": QUEUE_SAMPLES,
         "classes": [[plain_text(name), flows.count] for name, flows in model.network.flows.items()],
         "flows": layout.flows,
