@@ -19,15 +19,10 @@ from vegasfluid.tuning import recommend
 from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement, measure
 from vegasfluid.tuning.minimax import MinimaxSearch, ScenarioBound, assess
-from vegasfluid.tuning.minimax_fluid import (
-    PLATEAU_TOLERANCE,
-    PLATEAU_XTOL,
-    MinimaxEvaluation,
-    ScenarioFluids,
-    search_minimax,
-)
+from vegasfluid.tuning.minimax_fluid import PLATEAU_TOLERANCE, PLATEAU_XTOL, search_minimax
 from vegasfluid.tuning.parameters import with_alpha
 from vegasfluid.tuning.robust_verdict import FAIR
+from vegasfluid.tuning.scenario_fluids import MinimaxEvaluation, ScenarioFluids
 from vegasfluid.tuning.scenarios import Scenario, corners, make_scenarios
 from vegasfluid.tuning.settings import RunSettings, resolve_settings
 
@@ -90,6 +85,27 @@ class Made(ScenarioFluids):
         width = 1e-6
         slopes = (at(log_alpha + width) - at(log_alpha - width)) / (2 * width)
         return MinimaxEvaluation(at(log_alpha), slopes)
+
+
+@pytest.mark.parametrize("useless", [math.nan, -1e7, math.inf])
+def test_slopes_of_long_oscillations_are_replaced_by_differences(useless):
+    """The model's grow without bound there; the optimum is still where two lines intersect."""
+
+    class Oscillating(Made):
+        def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
+            distances, slopes = super()._evaluate(log_alpha)
+            return MinimaxEvaluation(distances, np.where([True, False], useless, slopes))
+
+    fluids = Oscillating(lambda x: 2 * x - 2, lambda x: 3 * x - 8)
+    fluids.explore([0.0, 1.0, 3.0])
+    np.testing.assert_allclose(fluids.slopes_at(1.0), [2.0, 3.0])
+    result = search_minimax(fluids, 2.0, 1.0, 100.0)
+    assert math.log(result.alpha) == pytest.approx(2.0, abs=0.01)
+    assert result.slope == pytest.approx(2.5)
+
+
+def test_a_single_evaluation_has_no_difference():
+    assert not Made(lambda _: 1e9 * np.sign(_)).slopes_at(0.0).any()
 
 
 def test_two_lines_intersect_where_algebra_says():

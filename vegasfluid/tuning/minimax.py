@@ -20,12 +20,13 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.ranges import Range
 from vegasfluid.tuning.evaluate import Evaluator, doubled_seeds
 from vegasfluid.tuning.measurement import Measurement, RatioSample
-from vegasfluid.tuning.minimax_fluid import MinimaxOptimum, ScenarioFluids, search_minimax
+from vegasfluid.tuning.minimax_fluid import MinimaxOptimum, search_minimax
 from vegasfluid.tuning.optimise import OptimisationResult
 from vegasfluid.tuning.parameters import largest_alpha, smallest_alpha, with_alpha
 from vegasfluid.tuning.result import Evaluation, Recommendation, Robustness, ScenarioResult
 from vegasfluid.tuning.robust_verdict import FAIR, robust_failure
 from vegasfluid.tuning.scalar_root import FluidOptimum
+from vegasfluid.tuning.scenario_fluids import ScenarioFluids
 from vegasfluid.tuning.scenarios import Scenario, separating_ranges
 from vegasfluid.tuning.stochastic_root import (
     AlphaSetting,

@@ -6,8 +6,7 @@ to the target itself; a scenario in which none does asks for its best, and does 
 
 The smallest worst-case regret is a problem in two unknowns, x = log(alpha) and a bound t:
 minimise t such that +d_s(x) - b_s <= t and -d_s(x) - b_s <= t for each scenario s, with d_s its
-log(ratio / target) and b_s the least |d_s|. The slopes d_s' are exact (`fluid_gradients`). One
-compiled function integrates all scenarios, with steps and a history that fit every one of them.
+log(ratio / target) and b_s the least |d_s| (`scenario_fluids` has both and their slopes).
 
 Sources:
     The form with a bound: S. Boyd and L. Vandenberghe, "Convex Optimization", 2004, section 4.1.3
@@ -17,29 +16,15 @@ Sources:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 from scipy.optimize import bisect, minimize
 
-from vegasfluid import dde
-from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid.model import FluidModel
-from vegasfluid.fluid.structure import FluidStructure
-from vegasfluid.parallel import parallel_map
-from vegasfluid.tuning.fluid_gradients import FluidSpec, make_spec, outputs
-from vegasfluid.tuning.objectives import Rates, ShareRatio
-from vegasfluid.tuning.parameters import AlphaParameter
 from vegasfluid.tuning.scalar_root import PLATEAU_TOLERANCE, plateau_onset
-from vegasfluid.tuning.scenarios import Scenario
+from vegasfluid.tuning.scenario_fluids import MinimaxEvaluation, ScenarioFluids, Vector
 
-__all__ = ["MinimaxEvaluation", "MinimaxOptimum", "ScenarioFluids", "search_minimax"]
+__all__ = ["MinimaxOptimum", "search_minimax"]
 
 GRID_POINTS = 6
 """Points from the smallest to the largest log(alpha) that are evaluated first."""
@@ -53,21 +38,6 @@ FLAT = 1e-3
 """A smaller slope d log(ratio) / d log(alpha) is that of a plateau."""
 PLATEAU_XTOL = 0.05
 """Accuracy of the onset of a plateau, in log(alpha)."""
-
-Vector = Float[np.ndarray, " scenarios"]
-"""One number for each scenario."""
-
-
-class MinimaxEvaluation(NamedTuple):
-    """Distances of the fluid models' goodput ratios from the target at one alpha.
-
-    Args:
-        distances: log(ratio / target) in each scenario; (scenarios,).
-        slopes: derivatives of the distances by log(alpha); (scenarios,).
-    """
-
-    distances: Vector
-    slopes: Vector
 
 
 class MinimaxOptimum(NamedTuple):
@@ -90,173 +60,6 @@ class MinimaxOptimum(NamedTuple):
     best_alphas: Vector
     evaluation: MinimaxEvaluation
     evaluations: int
-
-
-@partial(jax.jit, static_argnames="spec")
-def _log_ratios_and_slopes(
-    log_alpha: Float[Array, ""], models: FluidModel, spec: FluidSpec
-) -> tuple[Array, Array, dde.Solution]:
-    """log(goodput ratio) of a batch of scenarios and its derivative by log(alpha).
-
-    Returns both as (scenarios,) and the solutions of the delay equations. Alpha in packets, for the
-    class of `spec.parameters[0]`.
-    """
-
-    def batch_at(x: Float[Array, ""]) -> tuple[Array, dde.Solution]:
-        """log(goodput ratio) of each scenario at log(alpha) = x; and the solutions."""
-        return jax.vmap(lambda one: _log_ratio(x, one, spec))(models)
-
-    values, slopes, solutions = jax.jvp(
-        batch_at, (log_alpha,), (jnp.ones_like(log_alpha),), has_aux=True
-    )
-    return values, slopes, solutions
-
-
-def _log_ratio(
-    log_alpha: Float[Array, ""], model: FluidModel, spec: FluidSpec
-) -> tuple[Array, dde.Solution]:
-    """Log of a tuned flow's mean goodput over that of the other classes' flows, after warm-up.
-
-    Returns it for one scenario at log(alpha), alpha in packets, and the solution of its equations.
-    """
-    values, solution = outputs(log_alpha[jnp.newaxis], model, spec)
-    parameter = cast(AlphaParameter, spec.parameters[0])
-    tuned = np.zeros(model.structure.group_count)
-    tuned[list(model.structure.class_slices)[parameter.index]] = 1.0
-    count = jnp.asarray(model.parameters.groups.count, float)
-    rates = Rates(values.goodput, count, tuned, 1.0)
-    return ShareRatio(1.0).distances(rates)[0], solution
-
-
-def alpha_parameter(scenario: Scenario, tuned: str) -> tuple[AlphaParameter]:
-    """Alpha of class `tuned` as the only tuned parameter; its dead band is the scenario's."""
-    network = scenario.network
-    law: Any = network.flows[tuned].law
-    return (AlphaParameter(tuned, list(network.flows).index(tuned), law.beta - law.alpha),)
-
-
-class _Batch(NamedTuple):
-    """Scenarios whose equations have one structure.
-
-    Args:
-        indices: of the scenarios.
-        models: their fluid models as one, each number with a first axis for the scenarios.
-        spec: the structure.
-    """
-
-    indices: list[int]
-    models: FluidModel
-    spec: FluidSpec
-
-
-class ScenarioFluids:
-    """The fluid models of all scenarios, integrated side by side and cached by log(alpha).
-
-    Args:
-        scenarios: the networks, in which the tuned class has the dead band to use.
-        tuned: the class that is tuned.
-        target_ratio: desired goodput of a tuned flow over that of a flow of the other classes.
-        until: simulated time, s.
-        warmup: initial time that means leave out, s.
-    """
-
-    def __init__(
-        self,
-        scenarios: Sequence[Scenario],
-        tuned: str,
-        *,
-        target_ratio: float,
-        until: float,
-        warmup: float,
-    ) -> None:
-        self._scenarios, self._log_target = scenarios, math.log(target_ratio)
-        equations = [
-            make_spec(one.network, alpha_parameter(one, tuned), until, warmup) for one in scenarios
-        ]
-        self._batches = _batches(equations)
-        self._known: dict[float, MinimaxEvaluation] = {}
-
-    @property
-    def known(self) -> dict[float, MinimaxEvaluation]:
-        """All evaluations so far, by log(alpha), alpha in packets."""
-        return self._known
-
-    def at(self, log_alpha: float) -> MinimaxEvaluation:
-        """log(ratio / target) of each scenario at a log(alpha), and derivatives by it; cached.
-
-        Raises:
-            SolveFailed: where a fluid model cannot be integrated; names the scenario.
-        """
-        if log_alpha not in self._known:
-            self._known[log_alpha] = self._evaluate(log_alpha)
-        return self._known[log_alpha]
-
-    def explore(self, log_alphas: Sequence[float]) -> None:
-        """Evaluate all scenarios at several log(alpha) and cache the results.
-
-        In parallel, once the first evaluation has compiled the code.
-        """
-        if not self._known:
-            self.at(log_alphas[0])
-        parallel_map(self.at, log_alphas)
-
-    def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
-        """Integrate all scenarios: their log(ratio / target) and derivatives by log(alpha)."""
-        distances, slopes = (np.zeros(len(self._scenarios)) for _ in range(2))
-        for indices, models, spec in self._batches:
-            x = jnp.asarray(log_alpha, float)
-            values, derivatives, solutions = _log_ratios_and_slopes(x, models, spec)
-            for row, index in enumerate(indices):
-                self._check(jax.tree.map(lambda leaf, row=row: leaf[row], solutions), index)
-            distances[indices] = np.asarray(values) - self._log_target
-            slopes[indices] = np.asarray(derivatives)
-        return MinimaxEvaluation(distances, slopes)
-
-    def _check(self, solution: dde.Solution, index: int) -> None:
-        """Raise SolveFailed, naming scenario number `index`, if its integration failed."""
-        try:
-            dde.check(solution)
-        except SolveFailed as failed:
-            raise SolveFailed(f"{self._scenarios[index].text}: {failed}") from failed
-
-
-def _batches(equations: Sequence[tuple[FluidModel, FluidSpec]]) -> list[_Batch]:
-    """Group scenarios' fluid models that one compiled function can integrate together."""
-    alike: dict[Any, list[int]] = {}
-    for index, (model, _) in enumerate(equations):
-        structure = model.structure
-        sizes = structure.groups_per_class, structure.hops
-        key = (*sizes, jax.tree.structure(model.parameters))
-        alike.setdefault(key, []).append(index)
-    batches = []
-    for indices in alike.values():
-        specs = [equations[index][1] for index in indices]
-        models = [equations[index][0] for index in indices]
-        numbers = jax.tree.map(_stacked, *(model.parameters for model in models))
-        structure = _common_structure([model.structure for model in models])
-        merged = replace(models[0], parameters=numbers, structure=structure)
-        batches.append(_Batch(indices, merged, _common(specs)))
-    return batches
-
-
-def _stacked(*leaves: Any) -> Array:
-    """One array from equal arrays of several scenarios; the first axis is the scenario."""
-    return jnp.asarray(np.stack([np.asarray(leaf, float) for leaf in leaves]))
-
-
-def _common(specs: Sequence[FluidSpec]) -> FluidSpec:
-    """One static specification for several scenarios: their longest delay and shortest step, s."""
-    grids = [spec.grid for spec in specs]
-    step, longest = min(one.step for one in grids), max(one.longest_lag for one in grids)
-    grid = grids[0]._replace(step=step, longest_lag=longest)
-    return specs[0]._replace(grid=grid)
-
-
-def _common_structure(structures: Sequence[FluidStructure]) -> FluidStructure:
-    """One structure for several scenarios: flow groups share an RTT only if they do in each."""
-    rtts = list(zip(*(structure.rtt_index for structure in structures), strict=True))
-    distinct = list(dict.fromkeys(rtts))
-    return structures[0]._replace(rtt_index=tuple(distinct.index(rtt) for rtt in rtts))
 
 
 def search_minimax(fluids: ScenarioFluids, start: float, low: float, high: float) -> MinimaxOptimum:
@@ -285,13 +88,13 @@ def search_minimax(fluids: ScenarioFluids, start: float, low: float, high: float
     _run_slsqp(fluids, least, points[best], ends)
     least, best_logs = _best_achievable(fluids)
     x = min(fluids.known, key=lambda x: _regret(fluids.at(x), least) + TIE_BREAK * x)
-    if abs(_slope(fluids.at(x), least)) < FLAT:
+    if abs(_slope(fluids, x, least)) < FLAT:
         x = _plateau_onset(fluids, least, x)
     evaluation = fluids.at(x)
     return MinimaxOptimum(
         alpha=math.exp(x),
         regret=_regret(evaluation, least),
-        slope=_slope(evaluation, least),
+        slope=_slope(fluids, x, least),
         least=least,
         best_alphas=np.exp(best_logs),
         evaluation=evaluation,
@@ -304,15 +107,15 @@ def _regret(evaluation: MinimaxEvaluation, least: Vector) -> float:
     return float(np.max(np.abs(evaluation.distances) - least))
 
 
-def _slope(evaluation: MinimaxEvaluation, least: Vector) -> float:
-    """Slope by log(alpha) of the middle between the highest and lowest scenario's log(ratio).
+def _slope(fluids: ScenarioFluids, x: float, least: Vector) -> float:
+    """Slope of the middle between the highest and lowest scenario's log(ratio), at log(alpha) = x.
 
     The highest is found after subtracting the least possible distance from each log(ratio), the
     lowest after adding it.
     """
-    above = int(np.argmax(evaluation.distances - least))
-    below = int(np.argmin(evaluation.distances + least))
-    return float(evaluation.slopes[above] + evaluation.slopes[below]) / 2
+    distances, slopes = fluids.at(x).distances, fluids.slopes_at(x)
+    above, below = int(np.argmax(distances - least)), int(np.argmin(distances + least))
+    return float(slopes[above] + slopes[below]) / 2
 
 
 def _best_achievable(fluids: ScenarioFluids) -> tuple[Vector, Vector]:
@@ -381,7 +184,7 @@ def _run_slsqp(
 
     def constraint_slopes(point: np.ndarray) -> np.ndarray:
         """Derivatives of `constraint_values` by log(alpha) and the bound; (2 scenarios, 2)."""
-        by_x = fluids.at(float(point[0])).slopes
+        by_x = fluids.slopes_at(float(point[0]))
         return np.stack([np.concatenate([-by_x, by_x]), np.ones(2 * by_x.size)], axis=1)
 
     constraint = {
